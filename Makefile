@@ -1,0 +1,39 @@
+# Stable entry points. Each brings its own environment: a fresh machine needs python3.11, venv, make and g++.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
+
+.PHONY: env demo up test check system
+
+env: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@command -v g++ >/dev/null || { echo "g++ is missing. Type: apt-get install -y g++"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { echo "Python 3.11 to 3.13 is needed. Type: apt-get install -y python3.11 python3.11-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { echo "venv is missing. Type: apt-get install -y python3-venv"; exit 1; }
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[web,device,dev]'
+	@rm -f $(VENV)/.installed-*
+	@touch $@
+
+demo: env
+	$(BIN)/python manage.py demo
+
+up: env
+	$(BIN)/python manage.py up
+
+# chromium and PostgreSQL for the tests, where this machine lets us install them.
+system: env
+	$(BIN)/python tests/system_packages.py
+
+test: system
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	KERNELSITE_PRODUCTION_CHECK=1 $(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(BIN)/python manage.py vendor_assets --check

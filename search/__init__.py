@@ -1,0 +1,1 @@
+"""The search engine: structures first, then knobs. Pure Python: no web, no queue, no GPU library."""

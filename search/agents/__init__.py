@@ -1,0 +1,1 @@
+"""Who writes candidates. An agent answers one `Draft` with one `Proposal`; `AGENTS` lists them all."""

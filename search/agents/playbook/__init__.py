@@ -1,0 +1,1 @@
+"""Shipped agents that need no model."""

@@ -1,0 +1,70 @@
+"""A blueprint: an abstract, language-free structure composed from library actions.
+
+The *choices* say how the work is decomposed and coordinated, one word per decision (see
+`search/library.py` for the vocabulary and how actions set them). Kernels, intermediates and the contract
+follow from the choices. Two action lists that lead to the same choices are one structure.
+"""
+
+from __future__ import annotations
+
+from search.records import Clause, Contract, Knob, Record, content_hash
+
+
+class KernelPlan(Record):
+    """One launch: a GPU kernel, or one parallel loop nest on a CPU."""
+
+    name: str
+    computes: str
+    """For people: what it computes, in one line."""
+    parallel: tuple[str, ...]
+    """Axes mapped to programs (Triton) or to the outer parallel loop (C++), outermost first."""
+    sequential: tuple[str, ...] = ()
+    """Axes walked inside one program."""
+
+
+class Intermediate(Record):
+    """A tensor in global memory between kernels."""
+
+    name: str
+    shape: tuple[str, ...]
+    """Axis names or knob names."""
+    dtype: str
+    written_by: str
+    read_by: str
+
+
+class Blueprint(Record):
+    """A structure: the actions that led to it and everything that follows from them."""
+
+    workload: str
+    """Name of the workload it is for."""
+    actions: tuple[str, ...]
+    """Action ids in canonical order; empty is the direct implementation."""
+    choices: dict[str, str]
+    kernels: tuple[KernelPlan, ...]
+    intermediates: tuple[Intermediate, ...] = ()
+    clauses: tuple[Clause, ...] = ()
+    knobs: tuple[Knob, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the structure: workload and choices, whatever path led there (16 hex digits)."""
+        return content_hash({"workload": self.workload, "choices": dict(self.choices)})[:16]
+
+    @property
+    def contract(self) -> Contract:
+        """What every candidate of this structure must keep."""
+        return Contract(structure=self.fingerprint, clauses=self.clauses, knobs=self.knobs)
+
+    @property
+    def title(self) -> str:
+        """One line for people, e.g. `online_reduction + split_row`."""
+        return " + ".join(self.actions) or "direct"
+
+
+def distance(one: Blueprint, other: Blueprint) -> float:
+    """Share of decisions on which two blueprints differ, 0 (same structure) to 1."""
+    names = set(one.choices) | set(other.choices)
+    if not names:
+        return 0.0
+    return sum(one.choices.get(name) != other.choices.get(name) for name in names) / len(names)
