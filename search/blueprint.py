@@ -7,7 +7,7 @@ follow from the choices. Two action lists that lead to the same choices are one 
 
 from __future__ import annotations
 
-from search.records import Clause, Contract, Knob, Record, content_hash
+from search.records import Clause, Contract, Knob, Record, Signature, content_hash
 
 
 class KernelPlan(Record):
@@ -45,6 +45,7 @@ class Blueprint(Record):
     intermediates: tuple[Intermediate, ...] = ()
     clauses: tuple[Clause, ...] = ()
     knobs: tuple[Knob, ...] = ()
+    signature: Signature = Signature()
 
     @property
     def fingerprint(self) -> str:
@@ -54,7 +55,9 @@ class Blueprint(Record):
     @property
     def contract(self) -> Contract:
         """What every candidate of this structure must keep."""
-        return Contract(structure=self.fingerprint, clauses=self.clauses, knobs=self.knobs)
+        return Contract(
+            structure=self.fingerprint, clauses=self.clauses, knobs=self.knobs, signature=self.signature
+        )
 
     @property
     def title(self) -> str:

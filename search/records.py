@@ -246,6 +246,7 @@ class EventKind(StrEnum):
     ASKED = "step.asked"
     FAILED_DRAFT = "step.failed"
     STRUCTURE = "structure.created"
+    STRUCTURE_CHANGED = "structure.changed"
     RETAINED = "structure.retained"
     CANDIDATE = "candidate.created"
     QUEUED = "evaluation.queued"
@@ -300,7 +301,7 @@ class Candidate(Record):
     @property
     def source_hash(self) -> str:
         """Identity of the program without its knob values."""
-        files = [[file.path, file.content] for file in self.sources]
+        files: list[JsonValue] = [[file.path, file.content] for file in self.sources]
         return content_hash({"language": self.language, "sources": files, "entry": self.entry_point})
 
     @property
@@ -325,12 +326,24 @@ class Clause(Record):
         return f"{self.kind}({self.subject}) = {value}" if self.subject else f"{self.kind} = {value}"
 
 
+class Signature(Record):
+    """Axes and arguments of an entry point in the ABI's order; lets a checker tell which value is which axis."""
+
+    axes: tuple[str, ...] = ()
+    inputs: dict[str, tuple[str, ...]] = {}
+    """Name to axes, in the definition's order."""
+    outputs: dict[str, tuple[str, ...]] = {}
+    dtypes: dict[str, str] = {}
+    """Element type by argument name."""
+
+
 class Contract(Record):
     """What every candidate of one structure must keep. Derived from a blueprint, never typed by hand."""
 
     structure: str
     clauses: tuple[Clause, ...]
     knobs: tuple[Knob, ...] = ()
+    signature: Signature = Signature()
 
 
 class ClauseVerdict(Record):
@@ -459,7 +472,11 @@ class Evaluation(Record):
         timed = timed and self.method is not None and bool(self.baseline)
         if self.status is EvaluationStatus.PASSED and not timed:
             raise ValueError("PASSED needs cases, speedup, median_us, baseline and method")
-        may_time = {EvaluationStatus.PASSED, EvaluationStatus.UNSTABLE_TIMING, EvaluationStatus.TIMING_MISMATCH}
+        may_time = {
+            EvaluationStatus.PASSED,
+            EvaluationStatus.UNSTABLE_TIMING,
+            EvaluationStatus.TIMING_MISMATCH,
+        }
         if self.status not in may_time and (self.cases or self.speedup or self.median_us):
             raise ValueError(f"{self.status} must not carry a time")
         return self

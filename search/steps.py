@@ -39,6 +39,8 @@ class Draft(Record):
     """Fingerprints already tried or dropped; an explore must bring another."""
     why: str = ""
     """One line for people: why the engine asks for this now."""
+    priority: dict[str, float] = {}
+    """Named parts whose sum chose the parent of an exploration; for the page."""
 
 
 class Variant(Record):

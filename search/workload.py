@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from search.records import Record, content_hash
+
+_SHIPPED = Path(__file__).parent / "workloads"
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -120,7 +123,7 @@ class Tolerance(Record):
     scale: Annotated[float, Field(gt=0)] = 32.0
     relative: Annotated[float, Field(ge=0)] = 1e-5
     frobenius: Annotated[float, Field(gt=0)] = 1e-3
-    """Cap on ‖out − ref‖ / ‖ref‖."""
+    """Cap on ‖out - ref‖ / ‖ref‖."""
 
 
 class Policy(Record):
@@ -206,6 +209,23 @@ class Workload(Record):
         """What an agent may see: everything but the hidden cases."""
         shown = tuple(case for case in self.cases if not case.hidden)
         return self.model_copy(update={"cases": shown}).dump()
+
+
+def shipped_workloads() -> dict[str, Workload]:
+    """Workloads that come with the package, by slug."""
+    return {file.stem: shipped_workload(file.stem) for file in sorted(_SHIPPED.glob("*.json"))}
+
+
+def shipped_workload(slug: str) -> Workload:
+    """One shipped workload.
+
+    Raises:
+        KeyError: there is no such workload.
+    """
+    file = _SHIPPED / f"{slug}.json"
+    if not slug.isidentifier() or not file.is_file():
+        raise KeyError(f"no shipped workload {slug!r}")
+    return Workload.model_validate_json(file.read_text("utf-8"))
 
 
 _TOKEN = re.compile(r"\s*(\d+|[A-Za-z_]\w*|//|[-+*()])")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from search.blueprint import Blueprint
-from search.library import ActionLibrary
-from search.records import Candidate, Evaluation, Language
-from search.steps import Draft, Proposal
-from search.workload import Workload
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from search.blueprint import Blueprint
+    from search.library import ActionLibrary
+    from search.records import Candidate, Evaluation, Language
+    from search.steps import Draft, Proposal
+    from search.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,10 @@
-"""Shipped agents that need no model."""
+"""The playbook: an agent that needs no model, because it knows how to write every structure of its families.
+
+1. `agent.py` answers drafts: it chooses a move, composes the blueprint and has it written.
+2. `moves.py` lists moves from one structure to others; `priors.py` says which an expert would try first.
+3. `writers.py` finds the function that writes a family in a language; `family.py` says what that expects.
+4. `cpp_softmax.py`, `cpp_rmsnorm.py`, `cpp_gemm.py` and their `triton_` twins write sources, from the pieces in
+   `cpp.py`, `cpp_rows.py`, `cpp_tiles.py`, `triton.py`, `triton_rows.py` and `text.py`.
+"""
+
+from __future__ import annotations

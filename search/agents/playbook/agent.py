@@ -1,0 +1,153 @@
+"""The playbook agent: answers drafts with sources it composes itself. Needs no model, knows only its families."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from search.agents.playbook.moves import moves
+from search.agents.playbook.writers import refusal, write_source
+from search.library import CompositionError, compose
+from search.records import Candidate, DraftKind
+from search.steps import Proposal
+
+if TYPE_CHECKING:
+    from search.agents.agent import Scene
+    from search.blueprint import Blueprint
+    from search.records import Knob, KnobValue
+    from search.steps import Draft
+
+
+class PlaybookAgent:
+    """See `search.agents.agent.Agent`."""
+
+    name = "playbook"
+
+    def propose(self, draft: Draft, scene: Scene) -> Proposal:
+        """Answer a draft; a refusal is a `Proposal` with `failure`."""
+        if problem := refusal(scene.workload, scene.language):
+            return Proposal(failure=problem)
+        try:
+            return self._answer(draft, scene)
+        except CompositionError as error:
+            return Proposal(failure=str(error))
+
+    def _answer(self, draft: Draft, scene: Scene) -> Proposal:
+        match draft.kind:
+            case DraftKind.INSTANTIATE:
+                return _instantiate(draft, scene)
+            case DraftKind.EXPLORE:
+                return _explore(draft, scene)
+            case DraftKind.REPAIR:
+                return _repair(draft, scene)
+            case DraftKind.REFINE:
+                return _refine(draft, scene)
+            case DraftKind.JUDGE:
+                return Proposal(failure="the playbook holds no beliefs that a result could change")
+
+
+def _instantiate(draft: Draft, scene: Scene) -> Proposal:
+    if not draft.structure:
+        blueprint = compose(scene.workload, scene.library, (), scene.language)
+        return _proposal(blueprint, scene, note="the direct implementation")
+    known = scene.blueprints.get(draft.structure)
+    if known is None:
+        return Proposal(failure=f"structure {draft.structure} is not known here")
+    return _proposal(known, scene, parent=_ancestor(draft, scene), note=f"{known.title}, written anew")
+
+
+def _explore(draft: Draft, scene: Scene) -> Proposal:
+    parent = scene.blueprints.get(draft.structure)
+    if parent is None:
+        return Proposal(failure=f"structure {draft.structure} is not known here")
+    for move, child in moves(scene, parent, draft.seed):
+        if child.fingerprint not in draft.exclude:
+            return _proposal(child, scene, parent=_ancestor(draft, scene), note=move.note)
+    return Proposal(failure=f"no structure beyond {parent.title} is left to try")
+
+
+def _repair(draft: Draft, scene: Scene) -> Proposal:
+    """The base again with its default knobs, then with the smallest ones, which ask least of the device."""
+    base, blueprint = _base(draft, scene)
+    if base is None or blueprint is None:
+        return Proposal(failure="there is no candidate to repair")
+    tried = _tried(scene, base)
+    for knobs, what in ((_defaults(blueprint), "default"), (_smallest(blueprint), "smallest")):
+        if knobs not in tried:
+            return _with_knobs(
+                base, blueprint, knobs, note=f"the {what} knobs, after {_ending(draft, scene)}"
+            )
+    return Proposal(
+        failure=f"{blueprint.title} failed with default and smallest knobs: {_ending(draft, scene)}"
+    )
+
+
+def _refine(draft: Draft, scene: Scene) -> Proposal:
+    """The base with one knob changed: the source stays as it is."""
+    base, blueprint = _base(draft, scene)
+    if base is None or blueprint is None:
+        return Proposal(failure="there is no candidate to refine")
+    tried = _tried(scene, base)
+    changes = [(knob, value) for knob in blueprint.knobs for value in knob.choices]
+    random.Random(draft.seed).shuffle(changes)
+    for knob, value in changes:
+        knobs = base.knobs | {knob.name: value}
+        if knobs not in tried:
+            return _with_knobs(base, blueprint, knobs, note=f"{knob.name} = {value}")
+    return Proposal(failure=f"every neighbour of this candidate of {blueprint.title} was tried")
+
+
+# What the agent reads and makes ----------------------------------------------------------------------
+
+
+def _proposal(blueprint: Blueprint, scene: Scene, *, parent: str = "", note: str) -> Proposal:
+    candidate = Candidate(
+        language=scene.language,
+        sources=(write_source(blueprint, scene.workload, scene.language),),
+        knobs=_defaults(blueprint),
+        structure=blueprint.fingerprint,
+        parent=parent,
+    )
+    return Proposal(blueprint=blueprint, candidate=candidate, note=note)
+
+
+def _with_knobs(base: Candidate, blueprint: Blueprint, knobs: dict[str, KnobValue], *, note: str) -> Proposal:
+    candidate = base.model_copy(update={"knobs": knobs, "parent": base.hash})
+    return Proposal(blueprint=blueprint, candidate=candidate, note=note)
+
+
+def _base(draft: Draft, scene: Scene) -> tuple[Candidate | None, Blueprint | None]:
+    base = scene.candidates.get(draft.base) if draft.base is not None else None
+    structure = draft.structure or (base.structure if base else "")
+    return base, scene.blueprints.get(structure)
+
+
+def _ancestor(draft: Draft, scene: Scene) -> str:
+    """Hash of the candidate a new one descends from: the base, else the first one of the same structure."""
+    base, _ = _base(draft, scene)
+    if base is not None:
+        return base.hash
+    steps = [step for step, candidate in scene.candidates.items() if candidate.structure == draft.structure]
+    return scene.candidates[min(steps)].hash if steps else ""
+
+
+def _tried(scene: Scene, base: Candidate) -> list[dict[str, KnobValue]]:
+    return [other.knobs for other in scene.candidates.values() if other.source_hash == base.source_hash]
+
+
+def _ending(draft: Draft, scene: Scene) -> str:
+    evaluation = scene.evaluations.get(draft.base) if draft.base is not None else None
+    return str(evaluation.status) if evaluation else "no evaluation"
+
+
+def _defaults(blueprint: Blueprint) -> dict[str, KnobValue]:
+    return {knob.name: knob.default for knob in blueprint.knobs}
+
+
+def _smallest(blueprint: Blueprint) -> dict[str, KnobValue]:
+    return {knob.name: _least(knob) for knob in blueprint.knobs}
+
+
+def _least(knob: Knob) -> KnobValue:
+    numbers = [choice for choice in knob.choices if isinstance(choice, int)]
+    return min(numbers) if len(numbers) == len(knob.choices) else knob.default

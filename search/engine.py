@@ -1,0 +1,217 @@
+"""The search engine: ask for steps, tell their outcomes, in any order; replay a history to go on.
+
+A search is its settings and its steps, nothing else. `Search.replay` puts the steps into an archive and a
+ledger (`archive.py`, `budget.py`); `ask` lets the strategy's phases choose the next steps (`strategies/`);
+`tell` notes what came of one; `result` says where the search stands and, once nothing is in flight and
+nothing more is to be asked, why it ended. Wall time is the driver's affair.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from search.archive import Archive
+from search.budget import Ending, Ledger, Spent
+from search.records import Interval, Record, SearchSettings, Stage
+from search.strategies import STRATEGIES
+from search.strategies.strategy import Turn
+from search.tuning import Tuner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from search.steps import Draft, Item, Outcome, Step, Variant
+
+INFRA_STREAK = 6
+"""Device failures in a row, over any programs, after which a search gives up."""
+STEPS_PER_EVALUATION = 4
+"""Steps asked per evaluation of the budget before a search that is never charged gives up."""
+
+
+class SearchResult(Record):
+    """Where a search stands."""
+
+    finished: bool
+    reason: str
+    """Why it ended, for people (`budget.Ending`); empty while it runs."""
+    stage: Stage
+    best: int | None
+    """Step of the best program: of the best confirmation, or else of the fastest search trial."""
+    best_confirmed: bool
+    speedup: Interval | None
+    median_us: float | None
+    retained: tuple[str, ...]
+    """Structures kept for stage 2, in order of choice; empty before."""
+    spent: Spent
+    by_stage: dict[Stage, Spent]
+    passed: int
+    """Charged evaluations that passed."""
+    structures: int
+    """Distinct structures of which at least one program has a verdict."""
+
+
+class Search:
+    """One search. Not thread-safe; any process may continue it from its steps."""
+
+    def __init__(self, settings: SearchSettings) -> None:
+        """Begin without history.
+
+        Raises:
+            ValueError: unknown strategy, or a sampler that cannot run here.
+        """
+        if settings.strategy not in STRATEGIES:
+            raise ValueError(f"unknown strategy {settings.strategy!r}: one of {', '.join(STRATEGIES)}")
+        self.settings = settings
+        self.archive = Archive()
+        self._strategy = STRATEGIES[settings.strategy]
+        self._ledger = Ledger(settings.budget)
+        self._tuner = Tuner(settings.seed, settings.stages.sampler)
+        self._phase = 0
+        self._retained: tuple[str, ...] = ()
+        self._next: Item | None = None
+        self._is_chosen = False
+
+    @classmethod
+    def replay(cls, settings: SearchSettings, history: Iterable[Step]) -> Search:
+        """Rebuild from steps in any order; a step without outcome is in flight.
+
+        Raises:
+            ValueError: a number occurs twice, or as in `__init__`.
+        """
+        search = cls(settings)
+        for step in sorted(history, key=lambda step: step.number):
+            if step.number in search.archive.steps:
+                raise ValueError(f"step {step.number} occurs twice in the history")
+            search._add(step.item)
+            if step.outcome is not None:
+                search.tell(step.number, step.outcome)
+        return search
+
+    def ask(self, count: int) -> list[Draft | Variant]:
+        """Choose up to `count` steps; [] to wait for steps in flight, or at the end.
+
+        At most `settings.parallel` steps are in flight.
+        """
+        asked: list[Draft | Variant] = []
+        while len(asked) < count and len(self.archive.in_flight) < self.settings.parallel:
+            item = self._choose()
+            if item is None:
+                break
+            self._add(item)
+            asked.append(item)
+        return asked
+
+    def tell(self, number: int, outcome: Outcome) -> None:
+        """Note what came of a step. The same outcome again is ignored.
+
+        Raises:
+            ValueError: the step was never asked, or had another outcome.
+        """
+        step = self.archive.steps.get(number)
+        if step is None:
+            raise ValueError(f"step {number} was never asked")
+        if step.outcome == outcome:
+            return
+        if step.outcome is not None:
+            raise ValueError(f"step {number} has another outcome already")
+        self.archive.settle(number, outcome)
+        self._ledger.settle(step.item, outcome)
+        self._is_chosen = False
+
+    def result(self) -> SearchResult:
+        """Where the search stands."""
+        finished = not self.archive.in_flight and self._choose() is None
+        best = max(self.archive.confirmed.values(), key=lambda trial: trial.rank, default=self.archive.best)
+        return SearchResult(
+            finished=finished,
+            reason=self._ending() if finished else "",
+            stage=self._stage(),
+            best=best.number if best else None,
+            best_confirmed=bool(self.archive.confirmed),
+            speedup=best.speedup if best else None,
+            median_us=best.median_us if best else None,
+            retained=self._retained,
+            spent=self._ledger.spent,
+            by_stage=dict(sorted(self._ledger.by_stage.items())),
+            passed=self.archive.passed,
+            structures=sum(bool(each.trials) for each in self.archive.structures.values()),
+        )
+
+    def _add(self, item: Item) -> None:
+        self._enter(item.stage)
+        self.archive.add(item)
+        self._ledger.reserve(item)
+        self._is_chosen = False
+
+    def _enter(self, stage: Stage) -> None:
+        """A phase in which something was asked is never left backwards."""
+        while stage not in self._strategy.phases[self._phase].stages:
+            self._leave()
+
+    def _choose(self) -> Item | None:
+        """The next step, chosen once until something changes."""
+        if not self._is_chosen:
+            self._next, self._is_chosen = self._chosen(), True
+        return self._next
+
+    def _chosen(self) -> Item | None:
+        if self._has_given_up():
+            return None
+        if owed := self._owed():
+            return owed
+        while True:
+            turn = self._turn()
+            item = self._strategy.phases[self._phase].ask(turn) if turn.left else None
+            if item is not None or self.archive.in_flight or self._phase + 1 == len(self._strategy.phases):
+                return item
+            self._leave()
+
+    def _owed(self) -> Variant | None:
+        """A program under which the device failed, once more; inside the whole budget."""
+        owed = self.archive.owed
+        if owed is None or not self._ledger.left(self.settings.budget.evaluations):
+            return None
+        why = f"The device failed under step {owed.number}: the same program again, free of charge."
+        return owed.model_copy(update={"number": self.archive.last + 1, "why": why})
+
+    def _leave(self) -> None:
+        """End a phase. Structures are kept when the first one ends, with all its steps at home."""
+        if self._phase == 0 and self._strategy.retain:
+            self._retained = self._strategy.retain(self._turn())
+        self._phase += 1
+
+    def _turn(self) -> Turn:
+        phase = self._strategy.phases[self._phase]
+        return Turn(
+            settings=self.settings,
+            archive=self.archive,
+            ledger=self._ledger,
+            tuner=self._tuner,
+            number=self.archive.last + 1,
+            allowance=phase.allowance(self.settings.stages, self._ledger.total),
+            retained=self._retained,
+        )
+
+    def _stage(self) -> Stage:
+        stages = self._strategy.phases[self._phase].stages
+        if last := self.archive.steps.get(self.archive.last):
+            return last.item.stage if last.item.stage in stages else min(stages)
+        return min(stages)
+
+    def _has_given_up(self) -> bool:
+        return self.archive.infra_streak() >= INFRA_STREAK or self._has_too_many_steps()
+
+    def _has_too_many_steps(self) -> bool:
+        return len(self.archive.steps) >= STEPS_PER_EVALUATION * self.settings.budget.evaluations + 20
+
+    def _ending(self) -> Ending:
+        """Why nothing more is asked, most telling reason first."""
+        if self.archive.infra_streak() >= INFRA_STREAK:
+            return Ending.DEVICE_ERRORS
+        if self._ledger.ending:
+            return self._ledger.ending
+        if self._has_too_many_steps():
+            return Ending.STEPS
+        if self._ledger.draft_ending:
+            return self._ledger.draft_ending
+        return Ending.EXHAUSTED if self.archive.best else Ending.NOTHING_CORRECT

@@ -1,0 +1,90 @@
+"""How structures are judged before they are tuned, and which are kept.
+
+The estimate of a structure is an interval of log speed-up. Its lower end is the lower end of its best
+measurement; its upper end adds to the upper end what tuning may still bring: the headroom, the largest
+gain over default knobs seen in any structure (at least `EXPECTED_GAIN`), divided by the knob points tried. Structures whose intervals overlap are not yet told apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from search.blueprint import distance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from search.strategies.strategy import Turn
+    from search.structure import Structure
+
+EXPECTED_GAIN = math.log(1.3)
+"""Gain of tuning that is expected before any was seen."""
+DIVERSITY = 0.15
+"""Worth, in log speed-up, of a structure that differs in every decision from those kept already."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Log speed-up of a structure: measured best, and where its best knobs may be."""
+
+    structure: Structure
+    value: float
+    low: float
+    high: float
+
+
+def estimates(turn: Turn) -> list[Estimate]:
+    """Of every structure that works, best first.
+
+    A structure that is correct but has no time (no clock on this device) counts as speed-up 1.
+    """
+    working = [each for each in turn.archive.structures.values() if each.base is not None]
+    gain = max([EXPECTED_GAIN, *(_gain(each) for each in working)])
+    found = [_estimate(each, gain) for each in working]
+    return sorted(found, key=lambda each: (-each.value, each.structure.first))
+
+
+def contenders(ranked: list[Estimate], keep: int) -> list[Estimate]:
+    """Those whose interval overlaps across the line between the `keep` best and the rest."""
+    kept, rest = ranked[:keep], ranked[keep:]
+    if not rest:
+        return []
+    least, most = min(each.low for each in kept), max(each.high for each in rest)
+    return [each for each in kept if each.low <= most] + [each for each in rest if each.high >= least]
+
+
+def retain(turn: Turn) -> tuple[str, ...]:
+    """The best structure, then each time the one of best estimate plus distance to those kept."""
+    pool = estimates(turn)
+    kept: list[Estimate] = []
+    while pool and len(kept) < turn.stages.retain:
+        best = max(
+            pool, key=lambda each: (each.value + DIVERSITY * _apart(each, kept), -each.structure.first)
+        )
+        kept.append(best)
+        pool.remove(best)
+    return tuple(each.structure.fingerprint for each in kept)
+
+
+def _estimate(structure: Structure, gain: float) -> Estimate:
+    headroom = gain / max(1, len(structure.points))
+    if structure.best is None or structure.best.speedup is None:
+        return Estimate(structure, 0.0, 0.0, headroom)
+    measured = structure.best.speedup
+    value = math.log(measured.value)
+    low = math.log(measured.low) if measured.low > 0 else value
+    return Estimate(structure, value, low, math.log(measured.high) + headroom)
+
+
+def _gain(structure: Structure) -> float:
+    """Log gain of the best trial over the structure's first."""
+    best, first = structure.best, structure.trials.get(structure.first)
+    return math.log(best.value / first.value) if best and first and first.value else 0.0
+
+
+def _apart(one: Estimate, kept: Iterable[Estimate]) -> float:
+    blueprint = one.structure.blueprint
+    others = [each.structure.blueprint for each in kept]
+    return min((distance(blueprint, other) for other in others if blueprint and other), default=0.0)

@@ -1,0 +1,41 @@
+"""Contracts of different structures exclude each other: no source of one passes as the other."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from search.agents.playbook.writers import write_source
+from search.contract import check
+from search.library import shipped_library, shipped_workload, shipped_workloads, structures
+from search.records import Candidate, Language, Verdict
+
+SAMPLE = 14
+
+
+@pytest.mark.parametrize("language", [Language.CPP, Language.TRITON])
+@pytest.mark.parametrize("slug", shipped_workloads())
+def test_a_source_passes_only_contracts_with_its_own_clauses(slug, language):
+    workload = shipped_workload(slug)
+    everything = list(structures(workload, shipped_library(), language))
+    drawn = random.Random(1).sample(everything, min(SAMPLE, len(everything)))
+    candidates = [Candidate(language=language, sources=(write_source(b, workload, language),)) for b in drawn]
+    for wanted in drawn:
+        for other, source in zip(drawn, candidates, strict=True):
+            found = {one.verdict for one in check(wanted.contract, source)}
+            assert Verdict.UNDECIDABLE not in found
+            assert (found == {Verdict.PASS}) == (wanted.clauses == other.clauses), (
+                f"{other.title} as {wanted.title}"
+            )
+
+
+@pytest.mark.parametrize("slug", shipped_workloads())
+def test_only_the_store_policy_is_left_to_tuning(slug):
+    """Every decision shows in the contract, but for plain or streaming stores, which no clause speaks of."""
+    for language in (Language.CPP, Language.TRITON):
+        seen: dict[str, dict[str, str]] = {}
+        for blueprint in structures(shipped_workload(slug), shipped_library(), language):
+            clauses = str([clause.dump() for clause in blueprint.clauses])
+            choices = {name: word for name, word in blueprint.choices.items() if name != "store"}
+            assert seen.setdefault(clauses, choices) == choices, blueprint.title

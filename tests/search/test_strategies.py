@@ -1,0 +1,245 @@
+"""What every strategy must do, run over the whole `STRATEGIES` dictionary; then what is two-stage's own."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from factories import Player, World, history, infra, lost, play, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as budget_of
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from search.archive import INFRA_RETRIES, program_of
+from search.budget import Ending
+from search.engine import Search
+from search.records import DraftKind, Purpose, Stage, Tier
+from search.steps import Draft, Item, Variant
+from search.strategies import STRATEGIES
+
+WORLD = World(seed=3)
+RANDOM = {"sampler": "random"}
+every_strategy = pytest.mark.parametrize("name", STRATEGIES)
+few_examples = budget_of(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def items(search: Search) -> list[Item]:
+    return [step.item for step in history(search)]
+
+
+def play_out_of_order(chosen, world: World, seed: int, trouble: float = 0.0):
+    """Tell outcomes in random order, some as device failures and some as lost; yield the search in between."""
+    search, player, source = Search(chosen), Player(world), random.Random(seed)
+    waiting: list[Item] = []
+    while True:
+        waiting += search.ask(source.randint(1, 5))
+        yield search
+        if not waiting:
+            return
+        item = waiting.pop(source.randrange(len(waiting)))
+        outcome, dice = player.answer(item), source.random()
+        if dice < trouble:
+            outcome = infra(outcome) if outcome.candidate and dice < trouble / 2 else lost(outcome)
+        search.tell(item.number, outcome)
+
+
+@every_strategy
+def test_it_works(name):
+    search, result = play(settings(name), WORLD)
+    assert result.finished
+    assert result.reason in {Ending.EVALUATIONS, Ending.EXHAUSTED}
+    assert result.best_confirmed
+    assert result.speedup.value > 0
+    assert search.archive.steps[result.best].item.purpose is Purpose.CONFIRM
+
+
+@every_strategy
+def test_first_step_is_the_direct_implementation(name):
+    (draft,) = Search(settings(name)).ask(5)
+    assert (draft.type, draft.kind, draft.structure) == ("draft", DraftKind.INSTANTIATE, "")
+
+
+@every_strategy
+def test_the_same_seed_asks_the_same(name):
+    one, _ = play(settings(name, seed=5), WORLD)
+    other, _ = play(settings(name, seed=5), WORLD)
+    assert items(one) == items(other)
+
+
+@every_strategy
+def test_another_seed_asks_something_else(name):
+    one, _ = play(settings(name, seed=5), WORLD)
+    other, _ = play(settings(name, seed=6), WORLD)
+    strip = {"number", "seed"}
+    assert [item.model_dump(exclude=strip) for item in items(one)] != [
+        item.model_dump(exclude=strip) for item in items(other)
+    ]
+
+
+@every_strategy
+def test_steps_survive_json(name):
+    search, _ = play(settings(name, stages=RANDOM), WORLD)
+    adapter = TypeAdapter(Item)
+    for item in items(search):
+        assert adapter.validate_json(adapter.dump_json(item)) == item
+        assert item.why.endswith(".")
+
+
+@every_strategy
+def test_finalists_are_measured_again_at_the_full_tier(name):
+    search, _ = play(settings(name, stages={"finalists": 3}), WORLD)
+    confirmed = [item for item in items(search) if item.stage is Stage.CONFIRM]
+    assert len(confirmed) == 3
+    assert {(item.tier, item.purpose) for item in confirmed} == {(Tier.FULL, Purpose.CONFIRM)}
+    fastest = {program_of(trial) for trial in search.archive.fastest(3)}
+    assert {program_of(item) for item in confirmed} == fastest
+
+
+@every_strategy
+def test_no_program_is_measured_twice(name):
+    search, _ = play(settings(name, evaluations=60), WORLD)
+    variants = [program_of(item) for item in items(search) if isinstance(item, Variant)]
+    assert len(variants) == len(set(variants))
+
+
+@every_strategy
+@few_examples
+@given(evaluations=st.integers(4, 40), parallel=st.integers(1, 6), seed=st.integers(0, 99))
+def test_the_budget_is_never_passed(name, evaluations, parallel, seed):
+    chosen = settings(name, evaluations, parallel=parallel, seed=seed, stages=RANDOM)
+    for search in play_out_of_order(chosen, World(seed=seed % 7), seed):
+        assert len(search.archive.in_flight) <= parallel
+        assert search.result().spent.evaluations + len(search.archive.in_flight) <= evaluations
+    assert search.result().finished
+
+
+@every_strategy
+@few_examples
+@given(seed=st.integers(0, 9999), trouble=st.sampled_from([0.1, 0.3, 0.9]))
+def test_lost_failed_and_reordered_outcomes_do_not_stop_it(name, seed, trouble):
+    chosen = settings(name, 20, parallel=4, seed=seed, stages=RANDOM)
+    for search in play_out_of_order(chosen, World(seed=seed % 5), seed, trouble):
+        result = search.result()
+        assert result.spent.evaluations + len(search.archive.in_flight) <= 20
+    assert result.finished
+    assert result.reason in set(Ending)
+    retried = [program_of(item) for item in items(search) if isinstance(item, Variant)]
+    assert all(retried.count(program) <= 1 + INFRA_RETRIES for program in retried)
+
+
+@every_strategy
+@pytest.mark.parametrize(("parallel", "sampler"), [(1, "tpe"), (3, "random")])
+def test_a_resumed_search_equals_the_unbroken_one_at_every_prefix(name, parallel, sampler):
+    chosen = settings(name, 26, parallel=parallel, stages={"sampler": sampler})
+    for search in play_out_of_order(chosen, WORLD, seed=1, trouble=0.15):
+        resumed = Search.replay(chosen, reversed(history(search)))
+        assert resumed.result() == search.result()
+        assert Search.replay(chosen, history(search)).ask(9) == resumed.ask(9)
+
+
+@every_strategy
+@few_examples
+@given(orders=st.lists(st.permutations(range(4)), min_size=1, max_size=6))
+def test_the_order_of_arrival_does_not_matter(name, orders):
+    chosen = settings(name, 30, parallel=4, stages=RANDOM)
+    straight, shuffled, player = Search(chosen), Search(chosen), Player(WORLD)
+    for order in orders:
+        asked = straight.ask(4)
+        assert shuffled.ask(4) == asked
+        outcomes = {item.number: player.answer(item) for item in asked}
+        for number in outcomes:
+            straight.tell(number, outcomes[number])
+        for place in order:
+            if place < len(asked):
+                shuffled.tell(asked[place].number, outcomes[asked[place].number])
+        assert shuffled.result() == straight.result()
+
+
+@pytest.mark.parametrize("name", ["two_stage", "mixed"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_of_a_tiny_space_is_found(name, seed):
+    world = World(seed=seed, words=(2, 2), points=(3, 2), broken=0, failing=0)
+    _, result = play(settings(name, 40, seed=seed, stages={"retain": 4}), world)
+    assert result.speedup.value > 0.95 * world.best()
+
+
+def test_structure_only_finds_the_best_structure_at_default_knobs():
+    world = World(seed=2, words=(2, 3), broken=0)
+    _, result = play(settings("structure_only", 30), world)
+    default = {"K0": 1, "K1": 1}
+    best = max(world.speedup(world.choice(each.fingerprint), default) for each in world.structures())
+    assert result.structures == 6
+    assert result.speedup.value == pytest.approx(best, rel=0.05)
+
+
+def test_local_only_finds_the_best_knobs_of_the_direct_implementation():
+    _, result = play(settings("local_only", 30), WORLD)
+    points = [{"K0": one, "K1": two} for one in (1, 2, 4, 8) for two in (1, 2, 4)]
+    best = max(WORLD.speedup((0, 0, 0), point) or 0 for point in points)
+    assert result.structures == 1
+    assert result.reason == Ending.EXHAUSTED
+    assert result.speedup.value == pytest.approx(best, rel=0.05)
+
+
+# two_stage ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_stage_keeps_as_many_structures_as_it_is_told_to(seed):
+    search, result = play(settings(evaluations=40, seed=seed, stages={"retain": 3}), World(seed=seed))
+    assert len(result.retained) == len(set(result.retained)) == 3
+    assert result.retained[0] in search.archive.structures
+
+
+def test_kept_structures_are_tuned_alone_with_equal_shares():
+    world = World(words=(3, 3), points=(6, 6), broken=0, clumsy=0)
+    search, result = play(settings(evaluations=42), world)
+    tuned = [item.structure for item in items(search) if item.stage is Stage.TUNE]
+    assert set(tuned) == set(result.retained)
+    assert abs(tuned.count(result.retained[0]) - tuned.count(result.retained[1])) <= 1
+
+
+def test_stage_one_stays_inside_its_share():
+    _, result = play(settings(evaluations=42, stages={"explore_share": 0.3}), WORLD)
+    assert result.by_stage[Stage.EXPLORE].evaluations == 12
+    assert result.by_stage[Stage.CONFIRM].evaluations == 2
+
+
+def test_stages_follow_each_other():
+    search, _ = play(settings(evaluations=40), WORLD)
+    order = [Stage.EXPLORE, Stage.TUNE, Stage.CONFIRM]
+    places = [order.index(item.stage) for item in items(search)]
+    assert places == sorted(places)
+    assert set(places) == {0, 1, 2}
+
+
+def test_an_unused_share_of_stage_one_goes_to_stage_two():
+    world = World(words=(2,), points=(8, 8), broken=0, clumsy=0)
+    _, result = play(settings(evaluations=60, stages={"probes": ()}), world)
+    assert result.by_stage[Stage.EXPLORE].evaluations == 2
+    assert result.spent.evaluations == 60
+
+
+def test_nothing_is_kept_before_stage_two():
+    search, player = Search(settings(evaluations=40)), Player(WORLD)
+    while search.result().stage is Stage.EXPLORE:
+        assert search.result().retained == ()
+        (item,) = search.ask(1)
+        search.tell(item.number, player.answer(item))
+    assert len(search.result().retained) == 2
+
+
+def test_exploration_says_what_its_priority_is_made_of():
+    search, _ = play(settings(), WORLD)
+    drafts = [each for each in items(search) if isinstance(each, Draft) and each.kind is DraftKind.EXPLORE]
+    assert drafts
+    assert all(set(draft.priority) == {"quality", "novelty", "uncertainty"} for draft in drafts)
+
+
+def test_a_clear_loser_gets_no_knob_trials():
+    world = World(seed=1, words=(6,), points=(5, 5), spread=2.0, gain=0.1, broken=0, clumsy=0, failing=0)
+    search, result = play(settings(evaluations=40), world)
+    tried = {fingerprint: len(each.points) for fingerprint, each in search.archive.structures.items()}
+    assert [tried[each] > 5 for each in result.retained] == [True, True]
+    assert min(tried.values()) == 1

@@ -1,0 +1,110 @@
+"""Workloads: what ships loads and keeps its identity, what is inconsistent does not construct."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from search.workload import Workload, evaluate_expression, shipped_workload, shipped_workloads
+
+HASHES = {
+    "gemm_bias_gelu": "ec35aaea1b6dc7504059ba2e3275b3d70dd33734b783696d53268bbdf8ba6ad7",
+    "rmsnorm": "40a87ae1cd45e8ce8f18f584d05b22267a17e0c3327cb298f59cae31d1552a05",
+    "softmax": "f0ff2ce06a042eec6461d6e0e4098817a1a101c96fbc9d5f323b19693c55c94d",
+}
+"""A shipped version never changes: a change is a new version, with new records everywhere."""
+
+
+def softmax(**changes) -> dict:
+    return shipped_workload("softmax").dump() | changes
+
+
+@pytest.mark.parametrize("slug", HASHES)
+def test_a_shipped_workload_keeps_its_hash(slug):
+    assert shipped_workload(slug).hash == HASHES[slug]
+
+
+def test_nothing_else_ships():
+    assert set(shipped_workloads()) == set(HASHES)
+
+
+@pytest.mark.parametrize("slug", HASHES)
+def test_a_shipped_workload_round_trips(slug):
+    workload = shipped_workload(slug)
+    assert workload.name == slug
+    assert Workload.load(workload.dump()) == workload
+    assert Workload.load(workload.dump()).hash == workload.hash
+
+
+@pytest.mark.parametrize("slug", HASHES)
+def test_a_shipped_workload_has_timed_hidden_and_odd_cases(slug):
+    workload = shipped_workload(slug)
+    shown = [case for case in workload.cases if not case.hidden]
+    assert next(case.name for case in shown if case.timed) == "main"
+    assert len([case for case in shown if case.timed]) >= 2
+    assert any(case.hidden for case in workload.cases)
+    assert any(any(size % 2 for size in case.axes.values()) for case in shown)
+
+
+@pytest.mark.parametrize("slug", HASHES)
+def test_the_reference_defines_run_over_the_inputs(slug):
+    workload = shipped_workload(slug)
+    (run,) = [node for node in ast.parse(workload.reference).body if isinstance(node, ast.FunctionDef)]
+    assert run.name == "run"
+    assert [argument.arg for argument in run.args.args] == list(workload.inputs)
+
+
+def test_hidden_cases_are_not_shown():
+    shown = shipped_workload("softmax").public()
+    assert "hidden_spread" not in str(shown)
+    assert shown["cases"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"inputs": {"x": {"shape": ["M", "Q"], "dtype": "float32"}}}, "axis Q is not among the axes"),
+        ({"cases": [{"name": "a", "axes": {"M": 1}}]}, "axes must be exactly"),
+        ({"cases": [{"name": "a", "axes": {"M": 1, "N": 2}}] * 2}, "two cases share a name"),
+        ({"cases": [{"name": "a", "axes": {"M": 1, "N": 0}}]}, "greater than 0"),
+        (
+            {"cases": [{"name": "a", "axes": {"M": 1, "N": 2}, "inputs": {"z": {"type": "random"}}}]},
+            "unknown inputs",
+        ),
+        ({"cases": []}, "at least 1 item"),
+        ({"outputs": {}}, "at least 1 item"),
+        ({"tolerance": {"scale": -1.0}}, "greater than 0"),
+        ({"colour": "red"}, "Extra inputs"),
+    ],
+)
+def test_an_inconsistent_workload_does_not_construct(changes, words):
+    with pytest.raises(ValidationError, match=words):
+        Workload.load(softmax(**changes))
+
+
+def test_sizes_follow_constants_cases_and_expressions():
+    document = softmax()
+    document["axes"] = {
+        "M": {"type": "var"},
+        "N": {"type": "const", "value": 6},
+        "H": {"type": "expr", "expression": "(M + 1) * N // 4 - 2"},
+    }
+    document["cases"] = [{"name": "a", "axes": {"M": 3}}]
+    workload = Workload.load(document)
+    assert workload.sizes(workload.cases[0]) == {"M": 3, "N": 6, "H": 4}
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.integers(1, 9))
+def test_expressions_are_integer_arithmetic(m, n, d):
+    sizes = {"M": m, "N": n}
+    assert evaluate_expression(f"M * ({n} + N) // {d} - M", sizes) == m * (n + n) // d - m
+
+
+@pytest.mark.parametrize("text", ["", "M +", "(M", "M)", "M ** 2", "Q", "M // 0", "M; N", "__import__"])
+def test_other_expressions_are_refused(text):
+    with pytest.raises(ValueError, match="expression"):
+        evaluate_expression(text, {"M": 2})
