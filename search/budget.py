@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from search.records import Budget, Record, Stage
+from search.records import Record, Stage
 from search.steps import Draft, Item, Outcome
+
+if TYPE_CHECKING:
+    from search.settings import Budget
 
 
 class Ending(StrEnum):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from search.archive import Archive
 from search.budget import Ending, Ledger, Spent
-from search.records import Interval, Record, SearchSettings, Stage
+from search.records import Interval, Record, Stage
 from search.strategies import STRATEGIES
 from search.strategies.strategy import Turn
 from search.tuning import Tuner
@@ -20,6 +20,7 @@ from search.tuning import Tuner
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from search.settings import SearchSettings
     from search.steps import Draft, Item, Outcome, Step, Variant
 
 INFRA_STREAK = 6

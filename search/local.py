@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING
 from search.agents.agent import Agent, Scene
 from search.budget import Ending
 from search.engine import Search, SearchResult
-from search.records import (
-    Candidate,
-    Evaluation,
-    EvaluationRequest,
-    EvaluationStatus,
-    Purpose,
-    SearchSettings,
-    Tier,
-)
+from search.records import Candidate, Evaluation, EvaluationRequest, EvaluationStatus, Purpose, Tier
 from search.steps import Item, Outcome, Proposal, Step, Variant
 from search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from search.blueprint import Blueprint
     from search.library import ActionLibrary
+    from search.settings import SearchSettings
     from search.workload import Workload
 
 Evaluate = Callable[[EvaluationRequest], Evaluation]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
@@ -489,52 +489,3 @@ class Usage(Record):
     prompt_tokens: Annotated[int, Field(ge=0)] = 0
     completion_tokens: Annotated[int, Field(ge=0)] = 0
     cost_usd: Annotated[float, Field(ge=0)] = 0.0
-
-
-# Settings of a search ------------------------------------------------------------------------------
-
-
-class Budget(Record):
-    """Caps of a search; arms of a comparison are matched on `evaluations` unless stated."""
-
-    evaluations: Annotated[int, Field(ge=4, le=100_000)]
-    device_seconds: Annotated[float, Field(gt=0)] | None = None
-    wall_seconds: Annotated[float, Field(gt=0)] | None = None
-    tokens: Annotated[int, Field(gt=0)] | None = None
-    cost_usd: Annotated[float, Field(gt=0)] | None = None
-
-
-class StageSettings(Record):
-    """How the two stages divide the work."""
-
-    explore_share: Annotated[float, Field(ge=0.1, le=0.9)] = 0.5
-    """Share of the evaluations that stage 1 may spend."""
-    retain: Annotated[int, Field(ge=1, le=16)] = 2
-    """Structures kept for stage 2."""
-    probes: tuple[int, ...] = (1, 2, 4)
-    """Rung ladder of knob trials that a structure gets before it is judged."""
-    repairs: Annotated[int, Field(ge=0, le=5)] = 2
-    finalists: Annotated[int, Field(ge=1, le=8)] = 2
-    """Best candidates measured again, fresh and at the full tier, inside the budget."""
-    sampler: Literal["tpe", "random", "gp"] = "tpe"
-
-
-class SearchSettings(Record):
-    """Frozen settings of one search: with the same history they give the same next step."""
-
-    workload: str
-    """Slug of the workload."""
-    workload_hash: Sha256
-    library: str
-    library_hash: Sha256
-    strategy: str
-    agent: str = "playbook"
-    language: Language
-    device_class: str
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    budget: Budget
-    stages: StageSettings = StageSettings()
-    allowed_actions: tuple[str, ...] = ()
-    """Empty: all of the library."""
-    parallel: Annotated[int, Field(ge=1, le=64)] = 1
-    """Steps in flight at a time."""

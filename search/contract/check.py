@@ -33,7 +33,11 @@ def check(contract: Contract, candidate: Candidate) -> tuple[ClauseVerdict, ...]
 
     What the reader does not understand makes a clause undecidable, never passed.
     """
-    program = read(candidate, contract.signature)
+    return judge(contract, read(candidate, contract.signature))
+
+
+def judge(contract: Contract, program: Program) -> tuple[ClauseVerdict, ...]:
+    """The verdicts on facts that were read before."""
     return tuple(_judge(clause, program) for clause in contract.clauses)
 
 

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from search.records import DraftKind, KnobValue, Purpose, SearchSettings, Stage, StageSettings, Tier
+from search.records import DraftKind, KnobValue, Purpose, Stage, Tier
 from search.steps import Draft, Item, Variant
 from search.tuning import Tuner, draw_seed
 
 if TYPE_CHECKING:
     from search.archive import Archive
     from search.budget import Ledger
+    from search.settings import SearchSettings, StageSettings
     from search.structure import Structure
 
 

@@ -15,19 +15,8 @@ from functools import cache
 
 from search.blueprint import Blueprint, KernelPlan
 from search.engine import Search, SearchResult
-from search.records import (
-    Budget,
-    DraftKind,
-    EvaluationStatus,
-    Interval,
-    Knob,
-    KnobValue,
-    Language,
-    SearchSettings,
-    Stage,
-    StageSettings,
-    Usage,
-)
+from search.records import DraftKind, EvaluationStatus, Interval, Knob, KnobValue, Language, Stage, Usage
+from search.settings import Budget, SearchSettings, StageSettings
 from search.steps import Draft, Item, Outcome, Step, Variant
 from search.structure import Structure, Trial
 

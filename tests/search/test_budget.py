@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.budget import Ending, Ledger, Spent
-from search.records import Budget, DraftKind, Stage, Usage
+from search.records import DraftKind, Stage, Usage
+from search.settings import Budget
 from search.steps import Draft, Outcome, Variant
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from search.records import (
-    Budget,
     Candidate,
     CaseTiming,
     Clause,
@@ -34,6 +33,7 @@ from search.records import (
     content_hash,
     device_queue,
 )
+from search.settings import Budget
 
 ENVIRONMENT = Environment(device_class="cpu", device="test processor", workload="w" * 64)
 SPEEDUP = Interval(value=2.0, low=1.9, high=2.1)

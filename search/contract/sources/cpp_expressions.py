@@ -150,6 +150,8 @@ def _read(walk: Walk, base: Value, node: tree_sitter.Node, index: Value = NOTHIN
     """One dereference; the last one reads the element."""
     if base.rank > 1:
         return replace(base, rank=base.rank - 1)
+    if not base.places:
+        walk.gap(f"a read through `{text(node)[:40]}`, whose target is unknown", node)
     picked = (base.deps | index.deps) & frozenset(walk.loops)
     for place in sorted(base.places):
         walk.emit(Event(EventKind.READ, place, line(node), index=picked))
@@ -278,10 +280,11 @@ def _pointer_offset(walk: Walk, node: tree_sitter.Node) -> Value:
 
 
 def _keep_pointer(walk: Walk, base: Value, value: Value) -> None:
-    """An array of pointers takes the places of what is stored in it."""
-    for dependency in base.deps:
-        variable = walk.by_id(dependency)
-        if variable is not None and variable.value.rank > 1:
+    """A pointer that is stored through another, or in an array of pointers, brings its places along."""
+    pointed = [walk.local(place) for place in base.places]
+    arrays = [variable for name in base.deps if (variable := walk.by_id(name)) and variable.value.rank > 1]
+    for variable in (*pointed, *arrays):
+        if variable is not None:
             variable.value = replace(
                 join([variable.value, value], ""),
                 rank=variable.value.rank,

@@ -101,8 +101,19 @@ def declaration(walk: Walk, node: tree_sitter.Node) -> None:
         found = declared(declarator)
         if found.name and not found.function:
             _declare(walk, found, declarator.child_by_field_name("value"), node)
-        elif not found.function:
-            walk.gap(f"the declaration `{text(node)[:60]}` is not understood", node)
+        elif not found.function or len(walk.scopes) > 1:
+            _declare_sized(walk, found, declarator, node)
+
+
+def _declare_sized(walk: Walk, found: Declared, declarator: tree_sitter.Node, node: tree_sitter.Node) -> None:
+    """`std::vector<float> row(N);` reads like a function, but a function's parameter is no variable."""
+    arguments = named(declarator.child_by_field_name("parameters"))
+    sizes = [variable.value for argument in arguments if (variable := walk.find(text(argument)))]
+    type_text = resolved(walk.unit, text(node.child_by_field_name("type")))
+    if not found.name or len(sizes) != len(arguments) or not _OWNER.search(type_text):
+        walk.gap(f"the declaration `{text(node)[:60]}` is not understood", node)
+        return
+    _declare_array(walk, replace(found, function=False), join(sizes), type_dtype(type_text), node)
 
 
 def _declare(walk: Walk, found: Declared, value: tree_sitter.Node | None, node: tree_sitter.Node) -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from search.agents.playbook.writers import write_source
-from search.contract import check
+from search.contract.check import judge, read
 from search.library import shipped_library, shipped_workload, shipped_workloads, structures
 from search.records import Candidate, Language, Verdict
 
@@ -20,10 +20,14 @@ def test_a_source_passes_only_contracts_with_its_own_clauses(slug, language):
     workload = shipped_workload(slug)
     everything = list(structures(workload, shipped_library(), language))
     drawn = random.Random(1).sample(everything, min(SAMPLE, len(everything)))
-    candidates = [Candidate(language=language, sources=(write_source(b, workload, language),)) for b in drawn]
+    signature = drawn[0].contract.signature
+    programs = [
+        read(Candidate(language=language, sources=(write_source(b, workload, language),)), signature)
+        for b in drawn
+    ]
     for wanted in drawn:
-        for other, source in zip(drawn, candidates, strict=True):
-            found = {one.verdict for one in check(wanted.contract, source)}
+        for other, program in zip(drawn, programs, strict=True):
+            found = {one.verdict for one in judge(wanted.contract, program)}
             assert Verdict.UNDECIDABLE not in found
             assert (found == {Verdict.PASS}) == (wanted.clauses == other.clauses), (
                 f"{other.title} as {wanted.title}"
