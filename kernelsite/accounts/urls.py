@@ -1,0 +1,16 @@
+"""Addresses of log-in and log-out."""
+
+from __future__ import annotations
+
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from kernelsite.accounts.views import LoginView
+
+app_name = "accounts"
+
+urlpatterns = [
+    path("login/", LoginView.as_view(), name="login"),
+    # By POST only, with the form's token.
+    path("logout/", LogoutView.as_view(), name="logout"),
+]

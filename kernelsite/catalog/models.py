@@ -1,0 +1,156 @@
+"""`WorkloadVersion` and `LibraryVersion`: immutable documents, each found again by its content hash."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Self, TypeVar
+
+from django.db import models, transaction
+from django.db.models import F, Max, Q
+from django.utils import timezone
+
+from kernelsite.accounts.models import Team
+from search.library import ActionLibrary, shipped_library, shipped_workloads
+from search.workload import Workload
+
+SHIPPED_LIBRARIES = ("core",)
+
+_Row = TypeVar("_Row", bound="Version", covariant=True)
+
+
+class VersionQuerySet(models.QuerySet[_Row]):
+    """Many-row logic of versions."""
+
+    def visible_to(self, team: Team | None) -> Self:
+        """A team's own versions and the shipped ones."""
+        return self.filter(Q(team=team) | Q(team__isnull=True))
+
+    def shipped(self) -> Self:
+        """Those that came with Kernelsite."""
+        return self.filter(team__isnull=True)
+
+    def newest(self) -> Self:
+        """The newest of each slug; of equal numbers a team's own goes before a shipped one."""
+        ordered = self.order_by("slug", "-version", F("team").asc(nulls_last=True))
+        newest: dict[str, int] = {}
+        for pk, slug in ordered.values_list("pk", "slug"):
+            newest.setdefault(slug, pk)
+        return self.filter(pk__in=newest.values())
+
+
+class Version(models.Model):
+    """One immutable version of a document; without a team it came with Kernelsite and everybody sees it."""
+
+    team = models.ForeignKey(Team, models.CASCADE, null=True, blank=True, related_name="+")
+    slug = models.SlugField(max_length=100)
+    version = models.PositiveIntegerField()
+    hash = models.CharField(max_length=64)
+    document = models.JSONField()
+    title = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        abstract = True
+        ordering = ["slug", "-version"]
+        constraints = [
+            # Two each: for a unique constraint one NULL differs from the next.
+            models.UniqueConstraint(fields=["team", "slug", "version"], name="%(class)s_number"),
+            models.UniqueConstraint(fields=["team", "hash"], name="%(class)s_hash"),
+            models.UniqueConstraint(
+                fields=["slug", "version"], condition=Q(team__isnull=True), name="%(class)s_shipped_number"
+            ),
+            models.UniqueConstraint(
+                fields=["hash"], condition=Q(team__isnull=True), name="%(class)s_shipped_hash"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.short})"
+
+    @property
+    def short(self) -> str:
+        """Name for people, e.g. `softmax@1`."""
+        return f"{self.slug}@{self.version}"
+
+
+class WorkloadVersion(Version):
+    """What a kernel must compute; the document is a `search.workload.Workload`."""
+
+    op_type = models.CharField(max_length=100)
+
+    objects = VersionQuerySet["WorkloadVersion"].as_manager()
+
+    @cached_property
+    def record(self) -> Workload:
+        """The workload."""
+        return Workload.load(self.document)
+
+
+class LibraryStatus(models.TextChoices):
+    """Life of a library version. A published one never changes; a retired one only finishes what runs."""
+
+    DRAFT = "draft", "Draft"
+    PUBLISHED = "published", "Published"
+    RETIRED = "retired", "Retired"
+
+
+class LibraryQuerySet(VersionQuerySet["LibraryVersion"]):
+    """Many-row logic of library versions."""
+
+    def launchable(self) -> Self:
+        """Those that a new search may use."""
+        return self.filter(status=LibraryStatus.PUBLISHED)
+
+
+class LibraryVersion(Version):
+    """Structural actions; the document is a `search.library.ActionLibrary`."""
+
+    status = models.CharField(max_length=20, choices=LibraryStatus, default=LibraryStatus.DRAFT)
+
+    objects = LibraryQuerySet.as_manager()
+
+    class Meta(Version.Meta):
+        constraints = [
+            *Version.Meta.constraints,
+            models.CheckConstraint(
+                condition=Q(status__in=LibraryStatus.values), name="libraryversion_status"
+            ),
+        ]
+
+    @cached_property
+    def record(self) -> ActionLibrary:
+        """The library."""
+        return ActionLibrary.load(self.document)
+
+
+@transaction.atomic
+def sync_shipped() -> list[Version]:
+    """Bring what ships with Kernelsite into the catalogue: one new version per changed document, nothing twice.
+
+    A shipped library that was replaced is retired: running searches keep it, new ones take the new one.
+
+    Returns:
+        The versions that this call added.
+    """
+    added: list[Version] = []
+    for slug, workload in shipped_workloads().items():
+        added += _add(WorkloadVersion(slug=slug, title=workload.title, op_type=workload.op_type), workload)
+    for slug in SHIPPED_LIBRARIES:
+        library = shipped_library(slug)
+        row = LibraryVersion(slug=slug, title=library.title, status=LibraryStatus.PUBLISHED)
+        if new := _add(row, library):
+            older = LibraryVersion.objects.shipped().filter(slug=slug).exclude(pk=row.pk)
+            older.update(status=LibraryStatus.RETIRED)
+            added += new
+    return added
+
+
+def _add(row: Version, record: Workload | ActionLibrary) -> list[Version]:
+    """Save the row with the next number of its slug, unless the document is there already."""
+    rows = type(row)._default_manager.filter(team__isnull=True)
+    if rows.filter(hash=record.hash).exists():
+        return []
+    last = rows.filter(slug=row.slug).aggregate(last=Max("version"))["last"] or 0
+    row.version, row.hash, row.document = last + 1, record.hash, record.dump()
+    row.save()
+    return [row]

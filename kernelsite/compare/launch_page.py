@@ -1,0 +1,119 @@
+"""The launch form: one search, one per seed, or the four strategies at a matched budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import User
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+from pydantic import ValidationError
+
+from kernelsite.compare.launch import FIRST_FOUR, ComparisonOrder, launch_comparison
+from kernelsite.searches.estimate import paces
+from kernelsite.searches.forms import COMPARE, LaunchForm, device_choices
+from kernelsite.searches.launch import LaunchError, language_for, launch_search, new_key
+from kernelsite.searches.models import Search
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kernelsite.accounts.middleware import TeamRequest
+    from kernelsite.accounts.models import Team
+    from kernelsite.compare.models import Comparison
+
+PRESETS = (
+    {
+        "name": "Quick look",
+        "about": "24 evaluations",
+        "values": {"evaluations": 24, "probes": "1 2", "retain": 2},
+    },
+    {
+        "name": "Standard",
+        "about": "60 evaluations, 3 kept",
+        "values": {"evaluations": 60, "probes": "1 2 4", "retain": 3},
+    },
+    {
+        "name": "Thorough",
+        "about": "240 evaluations, 4 kept",
+        "values": {"evaluations": 240, "probes": "1 2 4 8", "retain": 4},
+    },
+)
+FIELD_OF = {"strategy": "mode", "strategies": "mode", "seed": "seeds"}
+"""Fields of an order that have another name in the form."""
+
+
+@require_http_methods(["GET", "POST"])
+def new(request: TeamRequest) -> HttpResponse:
+    """Show the form, or launch; a second click with the same key leads to what the first one made."""
+    team = request.team
+    if team is None:
+        return render(request, "searches/no_team.html", status=403)
+    if request.method == "GET":
+        return _page(request, team, LaunchForm(team, initial=_initial(request)))
+    form = LaunchForm(team, request.POST)
+    if form.is_valid():
+        try:
+            return redirect(_launch(form, team, request))
+        except LaunchError as error:
+            name = FIELD_OF.get(error.field, error.field)
+            form.add_error(name if name in form.fields else None, str(error))
+        except ValidationError as error:
+            form.add_record_errors(error)
+    return _page(request, team, form, status=422)
+
+
+def _launch(form: LaunchForm, team: Team, request: TeamRequest) -> Search | Comparison:
+    user = request.user if isinstance(request.user, User) else None
+    order = form.order(team, user)
+    seeds = form.cleaned_data["seeds"]
+    mode = form.cleaned_data["mode"]
+    if mode != COMPARE and len(seeds) == 1:
+        return launch_search(order)[0]
+    strategies = FIRST_FOUR if mode == COMPARE else (mode,)
+    return launch_comparison(ComparisonOrder(order, strategies, seeds))[0]
+
+
+def _initial(request: TeamRequest) -> dict[str, Any]:
+    """A fresh key, and what the address asks for: `?workload=<slug>&library=<slug>&mode=&from=<search>`."""
+    initial: dict[str, Any] = {"idempotency_key": new_key()}
+    source = request.GET.get("from", "")
+    if source.isdecimal() and (
+        search := Search.objects.of_team(request.team).filter(pk=int(source[:9])).first()
+    ):
+        initial |= _clone(search)
+    if mode := request.GET.get("mode"):
+        initial["mode"] = mode
+    return initial
+
+
+def _clone(search: Search) -> dict[str, Any]:
+    settings = search.record
+    stages = settings.stages.dump()
+    return {
+        **stages,
+        "workload": search.workload_id,
+        "library": search.library_id,
+        "mode": settings.strategy,
+        "seeds": settings.seed,
+        "device_class": settings.device_class,
+        **settings.budget.dump(),
+        "probes": " ".join(map(str, settings.stages.probes)),
+        "parallel": settings.parallel,
+    }
+
+
+def _page(request: TeamRequest, team: Team, form: LaunchForm, status: int = 200) -> HttpResponse:
+    workloads = list(form.fields["workload"].queryset)  # type: ignore[attr-defined]  # a ModelChoiceField
+    if request.method == "GET" and (slug := request.GET.get("workload")):
+        form.initial["workload"] = next((row.pk for row in workloads if row.slug == slug), None)
+    devices = [name for name, _ in device_choices()]
+    facts = {
+        "paces": paces(team, {(row.slug, name) for row in workloads for name in devices}),
+        "workloads": {row.pk: row.slug for row in workloads},
+        "languages": {name: language_for(name) for name in devices},
+        "arms": len(FIRST_FOUR),
+    }
+    return render(
+        request, "searches/new.html", {"form": form, "facts": facts, "presets": PRESETS}, status=status
+    )

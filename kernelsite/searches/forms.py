@@ -1,0 +1,222 @@
+"""The launch form: strangers write here, so every field is checked and says what is wrong beside itself."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kernelsite.catalog.models import LibraryStatus, LibraryVersion, WorkloadVersion
+from kernelsite.fleet.models import Device
+from kernelsite.searches.launch import Options, Order
+from search.settings import Budget, StageSettings
+from search.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+    from pydantic import ValidationError
+
+    from kernelsite.accounts.models import Team
+
+COMPARE = "compare"
+SEEDS = 10
+"""Most seeds of one launch."""
+EVALUATIONS_PER_LAUNCH = 20_000
+NO_LIMIT = "no limit"
+
+SMALL = forms.NumberInput(attrs={"inputmode": "numeric"})
+
+
+def _strategies() -> list[tuple[str, str]]:
+    return [
+        *((name, strategy.title) for name, strategy in STRATEGIES.items()),
+        (COMPARE, "The four at one matched budget"),
+    ]
+
+
+class LaunchForm(forms.Form):
+    """Everything about a launch on one page; `order` is what it asks for once it is valid."""
+
+    workload = forms.ModelChoiceField(WorkloadVersion.objects.none(), empty_label=None)
+    library = forms.ModelChoiceField(LibraryVersion.objects.none(), label="Action library", empty_label=None)
+    mode = forms.ChoiceField(
+        choices=_strategies,
+        initial="two_stage",
+        widget=forms.RadioSelect,
+        error_messages={"invalid_choice": "There is no such mode."},
+    )
+    seeds = forms.CharField(
+        initial="0", max_length=100, help_text="One search per seed and strategy, e.g. 0 1 2 or 0-5."
+    )
+    device_class = forms.ChoiceField(label="Device class")
+    evaluations = forms.IntegerField(
+        min_value=4, max_value=100_000, initial=40, help_text="Charged per search; at least 4."
+    )
+    device_seconds = forms.FloatField(
+        required=False,
+        min_value=0.001,
+        label="Device seconds",
+        widget=forms.NumberInput(attrs={"placeholder": NO_LIMIT}),
+    )
+    wall_seconds = forms.FloatField(
+        required=False,
+        min_value=0.001,
+        label="Wall clock seconds",
+        widget=forms.NumberInput(attrs={"placeholder": NO_LIMIT}),
+    )
+    explore_share = forms.FloatField(
+        min_value=0.1,
+        max_value=0.9,
+        initial=0.5,
+        label="Share of stage 1",
+        help_text="Between 0.1 and 0.9.",
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    retain = forms.IntegerField(min_value=1, max_value=16, initial=2, label="Structures kept")
+    probes = forms.CharField(
+        initial="1 2 4",
+        max_length=60,
+        label="Rungs of knob trials",
+        help_text="Knob trials before a structure is judged, rising.",
+    )
+    finalists = forms.IntegerField(
+        min_value=1, max_value=8, initial=2, help_text="Measured again at the full tier."
+    )
+    repairs = forms.IntegerField(min_value=0, max_value=5, initial=2, help_text="Tries per broken draft.")
+    sampler = forms.ChoiceField(
+        choices=[("tpe", "TPE"), ("random", "random"), ("gp", "Gaussian process")],
+        initial="tpe",
+        label="Knob sampler",
+    )
+    parallel = forms.IntegerField(
+        min_value=1,
+        max_value=64,
+        initial=1,
+        label="Steps in flight",
+        help_text="1 is reproducible to the step.",
+    )
+    title = forms.CharField(
+        required=False, max_length=200, help_text="Optional; made from the choices otherwise."
+    )
+    idempotency_key = forms.CharField(max_length=60, widget=forms.HiddenInput)
+
+    def __init__(self, team: Team, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._choice("workload").queryset = WorkloadVersion.objects.visible_to(team)
+        self._choice("library").queryset = LibraryVersion.objects.visible_to(team).filter(
+            status=LibraryStatus.PUBLISHED
+        )
+        self.fields["device_class"].choices = device_choices()  # type: ignore[attr-defined]  # a ChoiceField
+        for name, field in self.fields.items():
+            if name in self.errors if self.is_bound else False:
+                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
+
+    def _choice(self, name: str) -> forms.ModelChoiceField[Any]:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelChoiceField)
+        return field
+
+    def clean_seeds(self) -> tuple[int, ...]:
+        """Distinct seeds from a list of numbers and ranges."""
+        words = re.split(r"[\s,;]+", self.cleaned_data["seeds"].strip())
+        seeds = [seed for word in words for seed in _seed_range(word)]
+        if len(seeds) > SEEDS:
+            raise forms.ValidationError(f"{len(seeds)} seeds are too many; at most {SEEDS} in one launch.")
+        if len(set(seeds)) != len(seeds):
+            raise forms.ValidationError("A seed stands twice.")
+        return tuple(seeds)
+
+    def clean_probes(self) -> tuple[int, ...]:
+        """A rising ladder of whole numbers."""
+        words = re.split(r"[\s,;]+", self.cleaned_data["probes"].strip())
+        if not all(word.isdecimal() and 0 < int(word) <= 64 for word in words):
+            raise forms.ValidationError("Whole numbers from 1 to 64, e.g. 1 2 4.")
+        rungs = tuple(int(word) for word in words)
+        if list(rungs) != sorted(set(rungs)):
+            raise forms.ValidationError("Each rung must be higher than the one before.")
+        return rungs
+
+    def clean(self) -> dict[str, Any]:
+        """What single fields cannot know: how much one launch may ask for in all."""
+        data = super().clean() or {}
+        if {"evaluations", "seeds", "mode"} <= data.keys():
+            total = data["evaluations"] * len(data["seeds"]) * (4 if data["mode"] == COMPARE else 1)
+            if total > EVALUATIONS_PER_LAUNCH:
+                self.add_error(
+                    "evaluations",
+                    f"{total} evaluations in all; one launch may ask for {EVALUATIONS_PER_LAUNCH}.",
+                )
+        return data
+
+    def order(self, team: Team, user: User | None) -> Order:
+        """What a valid form asks for.
+
+        Raises:
+            pydantic.ValidationError: a value that the records do not allow and the fields did.
+        """
+        data = self.cleaned_data
+        options = Options(
+            strategy="two_stage" if data["mode"] == COMPARE else data["mode"],
+            device_class=data["device_class"],
+            seed=data["seeds"][0],
+            budget=Budget(
+                evaluations=data["evaluations"],
+                device_seconds=data["device_seconds"],
+                wall_seconds=data["wall_seconds"],
+            ),
+            stages=StageSettings(
+                explore_share=data["explore_share"],
+                retain=data["retain"],
+                probes=data["probes"],
+                repairs=data["repairs"],
+                finalists=data["finalists"],
+                sampler=data["sampler"],
+            ),
+            parallel=data["parallel"],
+        )
+        return Order(
+            team,
+            user,
+            data["workload"],
+            data["library"],
+            options,
+            data["idempotency_key"],
+            data["title"].strip(),
+        )
+
+    def add_record_errors(self, error: ValidationError) -> None:
+        """Put what the records refuse beside the field of that name."""
+        for problem in error.errors():
+            name = str(problem["loc"][-1]) if problem["loc"] else ""
+            self.add_error(name if name in self.fields else None, problem["msg"])
+
+
+def _seed_range(word: str) -> range:
+    match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", word)
+    if match is None:
+        raise forms.ValidationError(f"“{word}” is no seed; write whole numbers, e.g. 0 1 2 or 0-5.")
+    first, last = int(match[1]), int(match[2] or match[1])
+    if last < first or last - first > 1000:
+        raise forms.ValidationError(f"“{word}” is no range of seeds.")
+    return range(first, last + 1)
+
+
+def device_choices() -> list[tuple[str, str]]:
+    """Every device class ever seen, with how many are online; `cpu` is always offered."""
+    online: dict[str, int] = {}
+    for device_class in Device.objects.online().values_list("device_class", flat=True):
+        online[device_class] = online.get(device_class, 0) + 1
+    known = sorted(
+        {"cpu", *Device.objects.values_list("device_class", flat=True)},
+        key=lambda each: (-online.get(each, 0), each),
+    )
+    return [
+        (
+            name,
+            f"{name} \N{EN DASH} {online[name]} online"
+            if name in online
+            else f"{name} \N{EN DASH} none online, will wait",
+        )
+        for name in known
+    ]

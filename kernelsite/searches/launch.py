@@ -1,0 +1,162 @@
+"""Launch of a search: settings frozen, one row per idempotency key, first `advance` on commit."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from django.db import IntegrityError, transaction
+from pydantic import Field
+
+from kernelsite.searches import dispatch, events
+from kernelsite.searches.models import Search
+from search.agents.registry import AGENTS
+from search.records import EventKind, Language, Record
+from search.settings import Budget, SearchSettings, StageSettings
+from search.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.contrib.auth.models import User
+
+    from kernelsite.accounts.models import Team
+    from kernelsite.catalog.models import LibraryVersion, WorkloadVersion
+
+LANGUAGES = {"cpu": Language.CPP}
+"""What a device class is given to run; everything else is Triton."""
+
+
+class LaunchError(ValueError):
+    """The request cannot be launched; `field` says which input to change."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class IdempotencyConflictError(LaunchError):
+    """The key was used before, for something else."""
+
+    def __init__(self) -> None:
+        super().__init__("idempotency_key", "this key has already launched something else")
+
+
+class Options(Record):
+    """What a person chooses about how to search; workload and library are chosen beside it."""
+
+    strategy: str = "two_stage"
+    agent: str = "playbook"
+    device_class: str = "cpu"
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    budget: Budget
+    stages: StageSettings = StageSettings()
+    allowed_actions: tuple[str, ...] = ()
+    parallel: Annotated[int, Field(ge=1, le=64)] = 1
+
+
+@dataclass(frozen=True)
+class Order:
+    """One launch: who, what, and the key that makes a second click harmless."""
+
+    team: Team
+    user: User | None
+    workload: WorkloadVersion
+    library: LibraryVersion
+    options: Options
+    key: str
+    title: str = ""
+
+    @property
+    def settings(self) -> SearchSettings:
+        """The settings to freeze.
+
+        Raises:
+            LaunchError: no such strategy, agent or action.
+        """
+        options = self.options
+        _must_be_among("strategy", options.strategy, STRATEGIES)
+        _must_be_among("agent", options.agent, AGENTS)
+        actions = {action.id for action in self.library.record.actions}
+        for action in options.allowed_actions:
+            _must_be_among("allowed_actions", action, sorted(actions))
+        return SearchSettings(
+            workload=self.workload.slug,
+            workload_hash=self.workload.hash,
+            library=self.library.slug,
+            library_hash=self.library.hash,
+            strategy=options.strategy,
+            agent=options.agent,
+            language=language_for(options.device_class),
+            device_class=options.device_class,
+            seed=options.seed,
+            budget=options.budget,
+            stages=options.stages,
+            allowed_actions=options.allowed_actions,
+            parallel=options.parallel,
+        )
+
+
+def _must_be_among(field: str, word: str, known: Iterable[str]) -> None:
+    if word not in known:
+        raise LaunchError(
+            field, f"there is no {field.replace('_', ' ')} {word!r}; there are {', '.join(known)}"
+        )
+
+
+def new_key() -> str:
+    """An idempotency key for a form."""
+    return secrets.token_urlsafe(16)
+
+
+def language_for(device_class: str) -> Language:
+    """The language of candidates on a device class."""
+    return LANGUAGES.get(device_class, Language.TRITON)
+
+
+def launch_search(order: Order) -> tuple[Search, bool]:
+    """Create a search and start it; the same key again gives the first one.
+
+    Returns:
+        The search, and whether this call created it.
+
+    Raises:
+        LaunchError: the order cannot be launched, or its key belongs to a search with other settings.
+    """
+    settings = order.settings
+    known = Search.objects.filter(team=order.team, idempotency_key=order.key).first()
+    if known is None:
+        try:
+            with transaction.atomic():
+                return create(order), True
+        except IntegrityError:  # the other click of a double click was faster
+            known = Search.objects.get(team=order.team, idempotency_key=order.key)
+    if known.settings != settings.dump():
+        raise IdempotencyConflictError
+    return known, False
+
+
+def create(order: Order, comparison_id: int | None = None) -> Search:
+    """Write the search's row and its first event; a driver looks at it after commit."""
+    settings = order.settings
+    search = Search.objects.create(
+        team=order.team,
+        created_by=order.user,
+        title=order.title or f"{order.workload.title}: {settings.strategy}, seed {settings.seed}",
+        workload=order.workload,
+        library=order.library,
+        comparison_id=comparison_id,
+        idempotency_key=order.key,
+        settings=settings.dump(),
+        strategy=settings.strategy,
+        agent=settings.agent,
+        language=settings.language,
+        device_class=settings.device_class,
+        seed=settings.seed,
+        evaluations_cap=settings.budget.evaluations,
+    )
+    with events.locked(search.pk) as row:
+        events.append(row, EventKind.CREATED, f"search created: {row.title}")
+    dispatch.advance_later(search.pk)
+    return search

@@ -1,0 +1,142 @@
+"""`manage.py run_search`: one search in one process, without broker and database; ends with its JSON line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from kernelsite.searches.launch import language_for
+from kernelsite.searches.stdio import DeviceError, StdioDevice
+from search.agents.registry import AGENTS
+from search.library import ActionLibrary, shipped_library, shipped_workloads
+from search.local import run_search
+from search.settings import Budget, SearchSettings
+from search.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from search.engine import SearchResult
+    from search.steps import Step
+    from search.workload import Workload
+
+
+def budget(text: str) -> int:
+    """A number of evaluations, as `argparse` reads it."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty: give a whole number from 4 on")
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if not 4 <= value <= 100_000:
+        raise argparse.ArgumentTypeError(f"{value} is out of range: give a whole number from 4 to 100000")
+    return value
+
+
+def seed(text: str) -> int:
+    """A seed, as `argparse` reads it."""
+    if not text.isdecimal() or int(text) >= 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2147483647")
+    return int(text)
+
+
+class Command(BaseCommand):
+    """Search kernels for one workload in this process, with one device worker as its child."""
+
+    help = __doc__ or ""
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Wrong values end with exit status 2 and name their option."""
+        parser.add_argument("--workload", required=True, choices=sorted(shipped_workloads()))
+        parser.add_argument("--strategy", default="two_stage", choices=list(STRATEGIES))
+        parser.add_argument("--agent", default="playbook", choices=list(AGENTS))
+        parser.add_argument("--device", default="cpu", help="device class")
+        parser.add_argument("--budget", type=budget, required=True, help="evaluations")
+        parser.add_argument("--seed", type=seed, default=0)
+        parser.add_argument("--json", action="store_true", help="end with one JSON line on stdout")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run the search; progress goes to stderr."""
+        workload = shipped_workloads()[options["workload"]]
+        library = shipped_library()
+        settings = _settings(options, workload, library)
+        agent = AGENTS[settings.agent]()
+        self.titles: dict[str, str] = {}
+        try:
+            with StdioDevice(settings.device_class) as device:
+                self._say(f"device: {device.description.get('name', settings.device_class)}")
+                result = run_search(settings, workload, library, agent, device.evaluate, self._progress)
+        except DeviceError as error:
+            raise CommandError(f"--device {settings.device_class}: {error}") from error
+        self._say(f"finished: {result.reason}")
+        line = json.dumps(_document(settings.strategy, result), allow_nan=False)
+        self.stdout.write(line if options["json"] else _told(result))
+
+    def _say(self, text: str) -> None:
+        self.stderr.write(text, style_func=str)
+        self.stderr.flush()
+
+    def _progress(self, step: Step) -> None:
+        outcome = step.outcome
+        if outcome is not None and outcome.blueprint is not None:
+            self.titles.setdefault(outcome.structure, outcome.blueprint.title)
+        self._say(progress_line(step, self.titles))
+
+
+def progress_line(step: Step, titles: Mapping[str, str]) -> str:
+    """Number, structure, status and speed-up of a finished step; a variant's structure is known by its title."""
+    outcome = step.outcome
+    head = f"{step.number:4d}  {step.item.stage:8}"
+    if outcome is None or outcome.status is None:
+        return f"{head}{outcome.failure if outcome else 'asked'}"
+    title = titles.get(outcome.structure, outcome.structure[:8])
+    knobs = " ".join(f"{name}={value}" for name, value in outcome.knobs.items())
+    speed = outcome.speedup
+    measured = f"{speed.value:.3g}x ({speed.low:.3g} to {speed.high:.3g})" if speed else ""
+    reused = "reused" if outcome.reused else ""
+    return head + "  ".join(word for word in (title, outcome.status, measured, knobs, reused) if word)
+
+
+def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrary) -> SearchSettings:
+    return SearchSettings(
+        workload=options["workload"],
+        workload_hash=workload.hash,
+        library=library.name,
+        library_hash=library.hash,
+        strategy=options["strategy"],
+        agent=options["agent"],
+        language=language_for(options["device"]),
+        device_class=options["device"],
+        seed=options["seed"],
+        budget=Budget(evaluations=options["budget"]),
+    )
+
+
+def _document(strategy: str, result: SearchResult) -> dict[str, Any]:
+    """The same line as a comparison's, with one arm."""
+    speedup = result.speedup
+    arm = {
+        "evaluations": result.spent.evaluations,
+        "passed": result.passed,
+        "best_speedup": speedup.value if speedup else None,
+        "best_us": result.median_us,
+        "structures": result.structures,
+        "low": speedup.low if speedup else None,
+        "high": speedup.high if speedup else None,
+    }
+    return {"comparison": None, "arms": {strategy: arm}, "url": None}
+
+
+def _told(result: SearchResult) -> str:
+    if result.speedup is None:
+        return f"{result.spent.evaluations} evaluations, none passed"
+    speed = result.speedup
+    return (
+        f"best {speed.value:.3g}x ({speed.low:.3g} to {speed.high:.3g}), {result.median_us:.4g} us, "
+        f"{result.spent.evaluations} evaluations, {result.structures} structures"
+    )

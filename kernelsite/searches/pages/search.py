@@ -1,0 +1,90 @@
+"""The live page of one search: a snapshot as tables, which JavaScript then keeps up to date."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from kernelsite.searches import snapshot
+from kernelsite.searches.models import Search
+from kernelsite.searches.outline import failures, outline
+from search.records import SearchState
+from search.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kernelsite.accounts.middleware import TeamRequest
+    from kernelsite.searches.snapshot import Snapshot
+    from search.settings import SearchSettings
+
+ROWS_WITHOUT_SCRIPT = 200
+BUTTONS = (("pause", "Pause", "pause"), ("resume", "Resume", "play"), ("stop", "Stop", "stop"))
+PAUSABLE = (SearchState.QUEUED, SearchState.RUNNING, SearchState.WAITING)
+ALLOWED = {
+    "pause": PAUSABLE,
+    "resume": (SearchState.PAUSED, SearchState.PAUSING),
+    "stop": (*PAUSABLE, SearchState.PAUSING, SearchState.PAUSED),
+}
+BUDGETS = (("evaluations", "Evaluations"), ("device_seconds", "Device time"), ("wall_seconds", "Wall clock"))
+FAMILIES = (
+    ("", "All"),
+    ("search.", "Search"),
+    ("structure.", "Structures"),
+    ("candidate.", "Candidates"),
+    ("evaluation.", "Evaluations"),
+    ("step.", "Steps"),
+)
+
+
+@require_GET
+def search(request: TeamRequest, search_id: int) -> HttpResponse:
+    """Everything about a search, as it stands now."""
+    rows = Search.objects.of_team(request.team).select_related(
+        "workload", "library", "comparison", "created_by"
+    )
+    row = get_object_or_404(rows, pk=search_id)
+    document = snapshot.take(row.pk)
+    candidates = sorted(document["candidates"], key=lambda each: each["order"] or 10**9, reverse=True)
+    failed = failures(document["candidates"])
+    context = {
+        "row": row,
+        "snapshot": document,
+        "search": document["search"],
+        "structures": outline(document["structures"]),
+        "candidates": candidates[:ROWS_WITHOUT_SCRIPT],
+        "candidate_count": len(candidates),
+        "failures": failed,
+        "failure_count": sum(len(group["rows"]) for group in failed),
+        "strategy": STRATEGIES.get(row.strategy),
+        "command": reproduction(row.record),
+    }
+    return render(request, "searches/search.html", context | controls(row, document))
+
+
+def controls(row: Search, document: Snapshot) -> dict[str, object]:
+    """Buttons, bars and filters around what was found."""
+    return {
+        "families": FAMILIES,
+        "buttons": BUTTONS,
+        "allowed": [action for action, states in ALLOWED.items() if row.state in states],
+        "budgets": [(name, title, document["search"]["budget"][name]) for name, title in BUDGETS],
+        "settings": list(row.settings.items()),
+    }
+
+
+def reproduction(settings: SearchSettings) -> str:
+    """The command line that makes the same search in one process, as far as words can say it."""
+    options = {
+        "workload": settings.workload,
+        "strategy": settings.strategy,
+        "agent": settings.agent,
+        "device": settings.device_class,
+        "budget": str(settings.budget.evaluations),
+        "seed": str(settings.seed),
+    }
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return shlex.join(["python", "manage.py", "run_search", *words, "--json"])

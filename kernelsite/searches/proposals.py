@@ -1,0 +1,191 @@
+"""Drafts: an agent is shown the scene, its answer becomes a structure and a candidate. Runs on the `agent` queue."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from django.db.models import F
+from django.utils import timezone
+
+from kernelsite.searches import attempts, dispatch, events, fold
+from kernelsite.searches.limits import limits, seconds
+from kernelsite.searches.models import Candidate, Evaluation, Search, SourceText, Step, StepState, Structure
+from search import records
+from search.agents.agent import Scene
+from search.agents.registry import AGENTS
+from search.records import EventKind, Language
+from search.steps import Draft, Proposal
+
+if TYPE_CHECKING:
+    from search.blueprint import Blueprint
+
+log = logging.getLogger(__name__)
+
+
+def propose(step_id: int) -> None:
+    """Answer one draft. A step that is answered, taken, or of a finished search is left alone."""
+    attempt = _claim(step_id)
+    if attempt is None:
+        return
+    step = Step.objects.select_related("search__workload", "search__library").get(pk=step_id)
+    draft = Draft.load(step.item)
+    proposal = AGENTS[step.search.agent]().propose(draft, scene_of(step.search, draft))
+    accept(step.search_id, step_id, attempt, proposal)
+
+
+def _claim(step_id: int) -> int | None:
+    """Take the step by compare-and-set; its attempt number is the fence of the answer."""
+    until = timezone.now() + seconds(limits().agent_lease_s)
+    asked = Step.objects.filter(pk=step_id, state=StepState.ASKED)
+    if not asked.update(state=StepState.PROPOSING, attempt=F("attempt") + 1, lease_until=until):
+        return None
+    return Step.objects.values_list("attempt", flat=True).get(pk=step_id)
+
+
+def scene_of(search: Search, draft: Draft) -> Scene:
+    """What the agent may look at: every structure of the search, and the candidate it starts from."""
+    candidates: dict[int, records.Candidate] = {}
+    evaluations: dict[int, records.Evaluation] = {}
+    for step in _shown_steps(search, draft):
+        if step.candidate is None:
+            continue
+        candidates[step.number] = step.candidate.record
+        counted = Evaluation.objects.filter(
+            candidate=step.candidate, purpose=step.purpose, counted=True
+        ).first()
+        if counted is not None and counted.record is not None:
+            evaluations[step.number] = counted.record
+    settings = search.record
+    return Scene(
+        workload=search.workload.record,
+        library=search.library.record,
+        language=Language(search.language),
+        device_class=search.device_class,
+        blueprints={row.fingerprint: row.record for row in search.structures.all()},
+        candidates=candidates,
+        evaluations=evaluations,
+        allowed_actions=settings.allowed_actions,
+    )
+
+
+def _shown_steps(search: Search, draft: Draft) -> list[Step]:
+    if draft.base is None:
+        return []
+    rows = search.steps.select_related("candidate__source", "candidate__structure", "candidate__parent")
+    return list(rows.filter(number=draft.base))
+
+
+def accept(search_id: int, step_id: int, attempt: int, proposal: Proposal) -> None:
+    """Write an agent's answer, unless the step was given to another attempt meanwhile."""
+    with events.locked(search_id) as search:
+        step = Step.objects.get(pk=step_id)
+        if step.state != StepState.PROPOSING or step.attempt != attempt or search.is_final:
+            log.info("%s: answer of attempt %s dropped", step, attempt)
+            return
+        step.proposal = _kept(proposal)
+        search.tokens_spent += proposal.usage.prompt_tokens + proposal.usage.completion_tokens
+        search.cost_usd_spent += proposal.usage.cost_usd
+        structure = _structure(search, step, proposal.blueprint)
+        if proposal.candidate is None:
+            give_up(search, step, proposal.failure or "the agent brought no candidate")
+        elif structure is None:
+            give_up(search, step, "the agent brought a candidate without a structure")
+        else:
+            candidate = add_candidate(search, step, structure, proposal.candidate, proposal.note)
+            attempts.evaluate(search, step, candidate)
+        dispatch.advance_later(search_id)
+
+
+def _kept(proposal: Proposal) -> dict[str, object]:
+    """The answer without its sources, which have their own table."""
+    document = proposal.dump()
+    del document["candidate"]
+    return document
+
+
+def give_up(search: Search, step: Step, failure: str) -> None:
+    """Close a draft that brought nothing to measure."""
+    outcome = fold.failed_draft(step, failure[: records.TEXT_LIMIT])
+    step.save(update_fields=["proposal", "structure"])
+    fold.settle(search, step, outcome)
+    events.append(search, EventKind.FAILED_DRAFT, f"step {step.number}: {failure}")
+
+
+def _structure(search: Search, step: Step, blueprint: Blueprint | None) -> Structure | None:
+    """The structure of an answer: a known one, or a new row under the draft's."""
+    rows = search.structures.select_related("parent")
+    asked_for = Draft.load(step.item).structure
+    if blueprint is None:
+        return rows.filter(fingerprint=asked_for).first()
+    known = rows.filter(fingerprint=blueprint.fingerprint).first()
+    if known is not None:
+        return known
+    search.structure_count += 1
+    structure = Structure.objects.create(
+        search=search,
+        number=search.structure_count,
+        fingerprint=blueprint.fingerprint,
+        parent=rows.filter(fingerprint=asked_for).first(),
+        blueprint=blueprint.dump(),
+        title=blueprint.title[:400],
+        step=step.number,
+        created_seq=search.event_seq + 1,
+    )
+    events.append(
+        search, EventKind.STRUCTURE, f"structure {structure.key}: {structure.title}", structure=structure
+    )
+    return structure
+
+
+def add_candidate(
+    search: Search, step: Step, structure: Structure, program: records.Candidate, note: str = ""
+) -> Candidate:
+    """The candidate's row in this search: the earlier one when the same program came before."""
+    known = search.candidates.select_related("structure", "source").filter(hash=program.hash).first()
+    if known is not None:
+        return known
+    source, _ = SourceText.objects.get_or_create(
+        search=search,
+        hash=program.source_hash,
+        defaults={"files": [file.dump() for file in program.sources]},
+    )
+    structure = Structure.objects.get(pk=structure.pk)
+    structure.candidate_count += 1
+    structure.save(update_fields=["candidate_count"])
+    return Candidate.objects.create(
+        search=search,
+        structure=structure,
+        number=structure.candidate_count,
+        hash=program.hash,
+        source=source,
+        language=program.language,
+        entry_point=program.entry_point,
+        knobs=dict(program.knobs),
+        parent=search.candidates.filter(hash=program.parent).first() if program.parent else None,
+        step=step.number,
+        note=note[:500],
+    )
+
+
+def drop_lease(step_id: int) -> None:
+    """The agent that had taken the step is known to be gone."""
+    Step.objects.filter(pk=step_id, state=StepState.PROPOSING).update(lease_until=timezone.now())
+
+
+def resend_or_give_up(step_id: int) -> bool:
+    """A taken draft whose agent fell silent is asked again; after too many attempts it is closed."""
+    search_id = Step.objects.values_list("search_id", flat=True).get(pk=step_id)
+    with events.locked(search_id) as search:
+        step = Step.objects.get(pk=step_id)
+        silent = step.lease_until is not None and step.lease_until < timezone.now()
+        if step.state != StepState.PROPOSING or not silent or search.is_final:
+            return False
+        if step.attempt >= limits().attempts:
+            give_up(search, step, f"the agent gave no answer in {step.attempt} attempts")
+            dispatch.advance_later(search_id)
+            return True
+        step.state, step.lease_until = StepState.ASKED, timezone.now() + seconds(limits().resend_after_s)
+        step.save(update_fields=["state", "lease_until"])
+        dispatch.propose_later(step_id)
+    return True

@@ -1,0 +1,14 @@
+"""Addresses. Each app brings its own; health is for load balancers and answers without a log-in."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("kernelsite.compare.urls")),
+    path("", include("kernelsite.searches.urls")),
+    path("", include("kernelsite.catalog.urls")),
+    path("", include("kernelsite.fleet.urls")),
+    path("accounts/", include("kernelsite.accounts.urls")),
+    path("", include("kernelsite.ops.urls")),
+]

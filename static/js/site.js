@@ -1,0 +1,35 @@
+// On every page: theme, keys, copy buttons, menus that close, toasts.
+import { $, $$, el } from "./dom.js";
+import { onKey, wireKeys } from "./keys.js";
+import { wireTheme } from "./theme.js";
+
+export function toast(text) {
+  const node = el("div", { class: "toast", role: "status" }, text);
+  $("#toasts").append(node);
+  setTimeout(() => node.remove(), 6000);
+}
+
+async function copy(button) {
+  const text = button.dataset.copy || document.getElementById(button.dataset.copyFrom)?.textContent || "";
+  try {
+    await navigator.clipboard.writeText(text.trim());
+    toast("Copied.");
+  } catch {
+    toast("The browser does not allow copying here; select the text instead.");
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy], [data-copy-from]");
+  if (button) copy(button);
+  for (const menu of $$("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" ? $("details.menu[open]") : null;
+  if (menu) { menu.open = false; $("summary", menu).focus(); }
+});
+for (const time of $$("time[data-local]")) time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+$("#open-shortcuts")?.addEventListener("click", () => $("#shortcuts").showModal());
+wireTheme();
+for (const link of $$("[data-shortcut]")) onKey(link.dataset.shortcut, () => link.click());
+wireKeys();

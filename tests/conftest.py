@@ -1,0 +1,34 @@
+"""Skips what this machine cannot run, and says at the end what to type to run it."""
+
+from __future__ import annotations
+
+import pytest
+import system_packages
+
+
+def pytest_collection_modifyitems(items):
+    for marker, find in system_packages.FINDERS.items():
+        if find() is not None:
+            continue
+        for item in items:
+            if item.get_closest_marker(marker):
+                _leave_out(item, marker)
+
+
+def _leave_out(item, marker):
+    if system_packages.REQUIRED and marker != "gpu":
+        raise pytest.UsageError(
+            f"{item.nodeid} needs what `{marker}` stands for, and CI=true allows no skipping"
+        )
+    item.add_marker(pytest.mark.skip(reason=f"needs {marker}"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    skipped = {report.nodeid for report in terminalreporter.stats.get("skipped", [])}
+    lacking = system_packages.missing()
+    if skipped and lacking:
+        terminalreporter.section("left out on this machine")
+        terminalreporter.line(
+            f"{len(skipped)} tests skipped. To run those that need a package, type as root:"
+        )
+        terminalreporter.line("  " + system_packages.line_to_type(lacking))

@@ -1,0 +1,77 @@
+"""The same code on PostgreSQL, in processes of its own: settings choose the database at import."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from postgres_server import postgres_server
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def url():
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture
+def run(url, tmp_path):
+    def run(*arguments):
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        environment = kept | {"KERNELSITE_VAR": str(tmp_path), "DATABASE_URL": url}
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_migrations_apply_and_are_in_step(run):
+    run("manage.py", "migrate", "--no-input")
+    assert "No changes" in run("manage.py", "makemigrations", "--check", "--dry-run")
+    added = run("manage.py", "sync_catalog").split()
+    assert "softmax@1" in added
+    assert run("manage.py", "sync_catalog") == ""
+
+
+def test_a_shipped_version_twice_is_refused_there_too(run):
+    run("manage.py", "migrate", "--no-input")
+    run("manage.py", "sync_catalog")
+    code = """
+import json
+from django.db import IntegrityError, connection, transaction
+from kernelsite.catalog.models import WorkloadVersion
+row = WorkloadVersion.objects.get(slug="softmax")
+row.pk = None
+try:
+    with transaction.atomic():
+        row.save(force_insert=True)
+    refused = False
+except IntegrityError:
+    refused = True
+print(json.dumps([connection.vendor, refused]))
+"""
+    out = run("manage.py", "shell", "--no-imports", "-c", code)
+    assert json.loads(out.splitlines()[-1]) == ["postgresql", True]
+
+
+def test_tests_of_the_site_pass_there(run):
+    names = ("accounts", "catalog", "fleet", "searches/test_attempts.py", "searches/test_driver.py")
+    files = [f"tests/kernelsite/{name}" for name in names]
+    assert "passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--create-db", *files)
