@@ -1,4 +1,4 @@
-// Numbers and words as people read them. The server's template filters say the same (kernelsite/show.py).
+// Numbers and words as people read them. The server's template filters say the same (kernelsite/catalog/templatetags/show.py).
 
 export const DASH = "–";
 
@@ -42,7 +42,7 @@ export function knobs(values) {
 
 export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
-// One vocabulary of states: word → icon and tone. Twin of kernelsite/show.py.
+// One vocabulary of states: word → icon and tone. Twin of kernelsite/catalog/templatetags/show.py.
 const TONES = {
   draft: ["dot", "quiet"], queued: ["clock", "quiet"], running: ["spin", "go"], waiting: ["clock", "warn"], pausing: ["pause", "warn"],
   paused: ["pause", "warn"], stopping: ["stop", "warn"], stopped: ["stop", "quiet"], finished: ["check", "good"], failed: ["cross", "bad"],

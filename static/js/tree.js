@@ -4,10 +4,10 @@ import { interval, plural, speedup, tone } from "./format.js";
 import * as url from "./urlstate.js";
 import { View } from "./view.js";
 
-const WIDTH = 154;
+const WIDTH = 150;
 const HEIGHT = 46;
 const ROW = 56;
-const COLUMN = 184;
+const COLUMN = 172;
 
 export class Tree {
   // onSelect(number) is called when a person picks a node.
@@ -100,7 +100,7 @@ export class Tree {
   }
 
   // Shows everything down to the scale `least`; below that the lineage of the best stays in the middle.
-  fit(least = 0.6) {
+  fit(least = 0.56) {
     if (!this.places.size) return;
     $("[data-new]", this.root).hidden = true;
     this.unseen = 0;

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import template
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 register = template.Library()
 
@@ -147,14 +151,15 @@ def seconds(value: float | str | None) -> str:
 
 
 @register.filter
-def size(value: int | None) -> str:
-    """A number of bytes."""
-    if value is None:
+def ago(at: datetime | None) -> str:
+    """How long ago in the largest fitting unit; a dash when it never was."""
+    if at is None:
         return DASH
-    for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value} B"
+    passed = (timezone.now() - at).total_seconds()
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if passed >= length:
+            return f"{passed // length:.0f} {unit} ago"
+    return f"{max(passed, 0):.0f} s ago"
 
 
 @register.filter
@@ -175,12 +180,6 @@ def as_json(value: object) -> str:
     if value in ({}, []):
         return "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-@register.filter
-def percent(share: float | None) -> str:
-    """`87 %`."""
-    return DASH if share is None else f"{share * 100:.0f} %"
 
 
 @register.filter
