@@ -1,0 +1,210 @@
+"""A program in a cell that answers `pass` with `done`: candidate, baseline and oracle alike.
+
+Between passes every thread of it is frozen, so it can neither work ahead nor catch up while nobody looks: it
+first sees new inputs inside the measured interval, and what it has not written when it answers, it never writes.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import struct
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuworker import scheduling
+from gpuworker.cells import Order
+from gpuworker.inmate import PASS
+from gpuworker.sandbox import Limits, View
+from gpuworker.seccomp import Profile
+from gpuworker.verdicts import InfrastructureError, RejectedError, read_exit
+from search.records import EvaluationStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuworker.cells import Cell, CellBlock
+    from gpuworker.devices.device import Arena, Device
+    from gpuworker.layout import Layout
+    from gpuworker.program import Program
+
+_MEMORY_BYTES = 2 << 30
+_NONCE_BYTES = 8
+_ATTACH_S = 20.0
+_THREADS_PER_CORE = 4
+_SPARE_THREADS = 8
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for a contender."""
+
+    deadline: float
+    """Monotonic time at which the whole evaluation must be over."""
+    pass_s: float
+    """Longest that one pass may take."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """How a contender is kept."""
+
+    uid_slot: int
+    view: View = View.PYTHON
+    sealed: bool = True
+    """Its inputs are read-only; only a second look at a crash opens them."""
+    silent: bool = False
+    """What it prints is shown to nobody."""
+
+
+BASELINE, ORACLE, CANARY = Role(1), Role(2), Role(3)
+
+
+class Contender:
+    """The judge's end of one running program."""
+
+    def __init__(self, block: CellBlock, device: Device, layout: Layout, role: Role) -> None:
+        """Start an empty cell with buffers; `load` gives it a program.
+
+        Raises:
+            InfrastructureError: no cell can be had.
+        """
+        self.layout = layout
+        self._cores = device.contender_cores
+        self._role = role
+        self.arena: Arena = device.arena(layout, sealed=role.sealed)
+        buffers = layout.input_bytes + layout.output_bytes
+        limits = Limits(memory_bytes=_MEMORY_BYTES + buffers, cpu_s=600)
+        self._cell: Cell = block.start(
+            Order(Profile.CONTENDER, role.view, role.uid_slot, self._cores, limits)
+        )
+
+    def load(self, program: Program, code: Sequence[int], patience: Patience) -> None:
+        """Hand over program and buffers and wait until it is loaded; it stays frozen afterwards.
+
+        Raises:
+            RejectedError: it does not load.
+            InfrastructureError: our own part of the cell failed.
+        """
+        attached, ready = secrets.token_bytes(_NONCE_BYTES), secrets.token_bytes(_NONCE_BYTES)
+        document = {
+            "program": program.dump(),
+            "layout": self.layout.dump(),
+            "sealed": self._role.sealed,
+            "attached": attached.hex(),
+            "ready": ready.hex(),
+        }
+        self._cell.send(document, [*self.arena.files(), *code])
+        # Until this word no strange code has run, so a failure is ours.
+        if not self._cell.wait(time.monotonic() + _ATTACH_S) or self._read(_NONCE_BYTES) != attached:
+            raise InfrastructureError(f"a cell did not attach: {self.log()[-500:]}")
+        start = time.monotonic()
+        self._await_answer(ready, start, patience)
+        self._cell.freeze()
+
+    def run(self, order: Sequence[int], patience: Patience) -> float:
+        """One pass over these slots, back to back; seconds from sending `pass` to receiving `done`.
+
+        Raises:
+            RejectedError: it died, hung, or spoke out of turn.
+        """
+        if self._read(1):
+            raise RejectedError(EvaluationStatus.REWARD_HACK, "answered a pass before it was asked")
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        message = PASS.pack(nonce, len(order)) + struct.pack(f"={len(order)}I", *order)
+        began = time.monotonic()
+        with scheduling.prompt():
+            start = time.perf_counter()
+            self._send(message)
+            self._cell.thaw()
+            self._cell.wait(min(patience.deadline, began + patience.pass_s))
+            stop = time.perf_counter()
+            self._cell.freeze()
+        self._await_answer(nonce, began, patience)
+        self._await_stop()
+        return stop - start
+
+    def _send(self, message: bytes) -> None:
+        try:
+            self._cell.control.sendall(message)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it is dead; `_await_answer` says of what
+
+    def _await_answer(self, expected: bytes, began: float, patience: Patience) -> None:
+        limit = min(patience.deadline, began + patience.pass_s)
+        answered = self._cell.wait(limit)
+        answer = self._read(2 * _NONCE_BYTES)
+        if answer == expected:
+            return
+        if answer:
+            raise RejectedError(
+                EvaluationStatus.REWARD_HACK, "wrote something else than `done` on the judge's socket"
+            )
+        if answered and (code := self._cell.join(time.monotonic() + 1.0)) is not None:
+            status, message = read_exit(code)
+            raise RejectedError(status, message, self.log())
+        if answer == b"":
+            raise RejectedError(
+                EvaluationStatus.REWARD_HACK, "closed the judge's socket and went on", self.log()
+            )
+        raise _too_slow(time.monotonic() - began, patience, self.log())
+
+    def _await_stop(self) -> None:
+        """SIGSTOP reaches a thread on another core a little later; outputs are read only after."""
+        stat = Path(f"/proc/{self._cell.inmate_pid}/stat")
+        for _ in range(200):
+            try:
+                state = stat.read_text().rpartition(")")[2].split()[0]
+            except (FileNotFoundError, ProcessLookupError):
+                return
+            if state in "TZX":
+                return
+            time.sleep(0.0001)
+
+    def _read(self, size: int) -> bytes | None:
+        """What it has written so far; None for nothing, empty when it closed its end."""
+        self._cell.control.setblocking(False)
+        try:
+            return self._cell.control.recv(size)
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            return b""
+        finally:
+            self._cell.control.setblocking(True)
+
+    def census(self) -> int:
+        """Count its threads and look where they may run, while it is frozen.
+
+        Raises:
+            RejectedError: far more threads than cores, or a thread outside the contenders' cores.
+        """
+        tasks = Path(f"/proc/{self._cell.inmate_pid}/task")
+        threads = [int(entry.name) for entry in tasks.iterdir()] if tasks.exists() else []
+        most = _THREADS_PER_CORE * len(self._cores) + _SPARE_THREADS
+        if len(threads) > most:
+            raise RejectedError(
+                EvaluationStatus.REWARD_HACK, f"keeps {len(threads)} threads; {most} are allowed"
+            )
+        for thread in threads:
+            if not os.sched_getaffinity(thread) <= set(self._cores):
+                raise RejectedError(EvaluationStatus.REWARD_HACK, "a thread left the cores it was given")
+        return len(threads)
+
+    def log(self) -> str:
+        """What it printed, trimmed and cleaned."""
+        return "" if self._role.silent else self._cell.log()
+
+    def close(self) -> None:
+        """End it and free its buffers."""
+        self._cell.close()
+        self.arena.close()
+
+
+def _too_slow(waited_s: float, patience: Patience, log: str) -> RejectedError:
+    if waited_s >= 0.99 * patience.pass_s:
+        message = f"did not answer within {patience.pass_s:.1f} s"
+        return RejectedError(EvaluationStatus.HANG, message, log)
+    return RejectedError(EvaluationStatus.TIMEOUT, "the evaluation's deadline passed", log)

@@ -1,0 +1,51 @@
+"""Where numbers of this worker come from; equal keys may be ranked together."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from search.records import Environment, TimingMethod
+
+if TYPE_CHECKING:
+    from gpuworker.devices.device import DeviceFacts
+
+
+def compiler_version() -> str:
+    """First line of `g++ --version`, empty where there is none."""
+    try:
+        found = subprocess.run(
+            ["/usr/bin/g++", "--version"], capture_output=True, text=True, timeout=20, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return found.stdout.splitlines()[0]
+
+
+def runtime(compiler: str) -> str:
+    """Versions that matter for a time."""
+    parts = [
+        compiler or "no g++",
+        f"torch {metadata.version('torch')}",
+        f"python {platform.python_version()}",
+    ]
+    return ", ".join(parts)
+
+
+def environment(facts: DeviceFacts, workload_hash: str) -> Environment:
+    """Environment of one evaluation."""
+    return Environment(
+        device_class=facts.device_class,
+        device=facts.model,
+        driver=facts.driver,
+        runtime=facts.runtime,
+        policy=f"{facts.sandbox} {TimingMethod.SLOPE} swept cores={facts.cores}",
+        workload=workload_hash,
+    )
+
+
+def baseline_name() -> str:
+    """What speed-ups are against."""
+    return f"torch eager {metadata.version('torch')}, same cores"

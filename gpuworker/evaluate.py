@@ -1,0 +1,174 @@
+"""One evaluation: the stages in order, cheapest and safest first, stopping at the first that fails."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from gpuworker import correctness, intake, layout
+from gpuworker.contender import Contender, Patience
+from gpuworker.devices.device import DeviceBusyError
+from gpuworker.entry import Entry
+from gpuworker.report import Report
+from gpuworker.timing import EFFORTS, Match
+from gpuworker.verdicts import InfrastructureError, RejectedError
+from search.records import (
+    ClauseVerdict,
+    Evaluation,
+    EvaluationRequest,
+    EvaluationStage,
+    EvaluationStatus,
+    Language,
+    Tier,
+    Verdict,
+)
+from search.workload import Workload
+
+if TYPE_CHECKING:
+    from gpuworker.court import Court
+    from search.workload import Case
+
+_LEASE_WAIT_S = 90.0
+_PASS_S = 10.0
+_CASE_BYTES = 256 << 20
+"""Inputs and outputs of one call; specimens take many times that."""
+_INTERPRETED_PASS_S = 60.0
+_NOISE = {EvaluationStatus.UNSTABLE_TIMING, EvaluationStatus.TIMING_MISMATCH}
+"""What a noisy machine can do to an honest candidate; a dishonest one meets it every time."""
+_TRIES = 3
+_log = logging.getLogger(__name__)
+
+
+def evaluate(request: EvaluationRequest, court: Court) -> Evaluation:
+    """Judge one candidate; always answers."""
+    report = Report(request, court.device.facts)
+    try:
+        _walk(request, court, report)
+    except RejectedError as error:
+        report.reject(error)
+    except (InfrastructureError, DeviceBusyError) as error:
+        _log.warning("infrastructure: %s", error)
+        court.forget(report.workload_hash)
+        report.reject(RejectedError(EvaluationStatus.INFRA_ERROR, str(error)))
+    # The one place that must outlive every mistake of ours: a judge that dies takes the next candidates
+    # with it, and a mistake of ours must never look like one of theirs.
+    except Exception as error:  # noqa: BLE001
+        _log.exception("the judge failed")
+        court.forget(report.workload_hash)
+        report.reject(
+            RejectedError(EvaluationStatus.INFRA_ERROR, f"the judge failed: {type(error).__name__}: {error}")
+        )
+    return report.evaluation()
+
+
+def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
+    """Stages that need no device, then the rest on it."""
+    deadline = time.monotonic() + request.deadline_s
+    with report.stage(EvaluationStage.INTAKE):
+        workload = _workload(request)
+        report.workload_hash = workload.hash
+        candidate = intake.admit(request.candidate, workload)
+    with report.stage(EvaluationStage.STATIC):
+        report.verdicts = court.shop.screen(candidate, request.contract)
+        _keep_contract(report.verdicts)
+    with report.stage(EvaluationStage.BUILD) as details:
+        library = b""
+        if candidate.language is Language.CPP:
+            library, details["cached"] = court.shop.build(candidate, deadline)
+    untimed = court.interpret or candidate.language is Language.TRITON
+    cases = [] if untimed else _timed_cases(workload, request.tier)
+    started = time.monotonic()
+    stick = court.yardstick(workload, [case.name for case in cases])
+    # Making specimens is our work and not in the candidate's time.
+    deadline += time.monotonic() - started
+    most_s = _INTERPRETED_PASS_S if untimed else _PASS_S
+    patience = Patience(deadline, min(most_s, request.deadline_s / 2))
+    _on_device(Entry(candidate, library, stick, court, patience), cases, request.tier, report)
+
+
+def _workload(request: EvaluationRequest) -> Workload:
+    try:
+        workload = Workload.load(request.workload)
+        largest = max(layout.slot_bytes(workload, case) for case in workload.cases)
+    except ValueError as error:
+        message = f"the workload is not valid: {error}"
+        raise RejectedError(EvaluationStatus.INVALID_REFERENCE, message) from error
+    if largest > _CASE_BYTES:
+        raise RejectedError(EvaluationStatus.INVALID_REFERENCE, "a case is too large for this device")
+    if all(case.hidden for case in workload.cases):
+        raise RejectedError(EvaluationStatus.INVALID_REFERENCE, "every case is hidden")
+    return workload
+
+
+def _keep_contract(verdicts: tuple[ClauseVerdict, ...]) -> None:
+    broken = [verdict for verdict in verdicts if verdict.verdict is Verdict.VIOLATED]
+    if broken:
+        text = "; ".join(f"{one.clause.text}: {one.evidence}" for one in broken)
+        raise RejectedError(EvaluationStatus.CONTRACT_VIOLATION, text)
+
+
+def _timed_cases(workload: Workload, tier: Tier) -> list[Case]:
+    timed = [case for case in workload.cases if case.timed]
+    return timed[:1] if tier is Tier.FAST else timed
+
+
+def _on_device(entry: Entry, cases: list[Case], tier: Tier, report: Report) -> None:
+    """Check and time it; blocks that the machine's noise spoiled are discarded twice at most.
+
+    Each time with a fresh process: one that has met the values of a spoiled block could answer from memory.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            _check_and_time(entry, cases, tier, report)
+            return
+        except RejectedError as error:
+            if error.status not in _NOISE or not left:
+                raise
+            report.discard(error)
+
+
+def _check_and_time(entry: Entry, cases: list[Case], tier: Tier, report: Report) -> None:
+    began = time.monotonic()
+    running: dict[bool, Contender] = {}
+    try:
+        _examine(entry, report, running)
+        for case in cases:
+            with report.stage(EvaluationStage.TIMING) as details:
+                details["case"] = case.name
+                if report.discarded:
+                    details["discarded"] = list(report.discarded)
+                _time(running[case.hidden], case, entry, tier, report)
+    except RejectedError as error:
+        _close(running)
+        raise correctness.name_crash(error, entry) from error
+    finally:
+        _close(running)
+        report.device_seconds += time.monotonic() - began
+
+
+def _examine(entry: Entry, report: Report, running: dict[bool, Contender]) -> None:
+    """Smoke, correctness and integrity; the contenders that passed stay, by whether they run hidden cases."""
+    with report.stage(EvaluationStage.SMOKE) as details:
+        running[False] = entry.start(hidden=False)
+        details["case"] = correctness.smoke(running[False], entry)
+    with report.stage(EvaluationStage.CORRECTNESS) as details:
+        details["calls"] = correctness.check(running[False], entry, hidden=False)
+        if any(case.hidden for case in entry.stick.workload.cases):
+            running[True] = entry.start(hidden=True)
+            details["hidden_calls"] = correctness.check(running[True], entry, hidden=True)
+    with report.stage(EvaluationStage.INTEGRITY) as details:
+        details["threads"] = max(contender.census() for contender in running.values())
+
+
+def _close(running: dict[bool, Contender]) -> None:
+    while running:
+        running.popitem()[1].close()
+
+
+def _time(contender: Contender, case: Case, entry: Entry, tier: Tier, report: Report) -> None:
+    match = Match(contender, entry.stick, case.name, EFFORTS[tier], entry.patience)
+    with entry.court.device.lease(_LEASE_WAIT_S):
+        result = match.play(entry.court.bandwidth)
+    contender.census()
+    report.timed(result, entry.stick.workload)

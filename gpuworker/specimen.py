@@ -1,0 +1,125 @@
+"""A specimen: inputs with the golden outputs that belong to them. Made by an oracle cell, kept by the judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuworker import layout
+from gpuworker.compare import Expected, expect
+from gpuworker.contender import ORACLE, Contender, Patience
+from gpuworker.inputs import Flavour, draw, secret_generator
+from gpuworker.program import Program
+from gpuworker.verdicts import RejectedError
+from search.records import EvaluationStatus, SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    import torch
+
+    from gpuworker.cells import CellBlock
+    from gpuworker.devices.device import Arena, Device
+    from search.workload import Case, Workload
+
+_BUFFER_BYTES = 64 << 20
+_MOST_SLOTS = 32
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """Values that only the judge knows until a pass begins."""
+
+    case: str
+    hidden: bool
+    flavour: Flavour
+    inputs: list[torch.Tensor]
+    expected: list[Expected]
+
+    def put(self, arena: Arena, slot: int) -> None:
+        """Write the inputs and poison the outputs of a slot."""
+        arena.fill(slot, self.inputs)
+        arena.poison(slot)
+
+
+def reference_program(workload: Workload, *, golden: bool, threads: int) -> Program:
+    """The workload's reference as a contender."""
+    return Program(
+        adapter="reference",
+        sources=(SourceFile(path="reference.py", content=workload.reference),),
+        golden=golden,
+        threads=threads,
+        input_count=len(workload.inputs),
+        output_count=len(workload.outputs),
+    )
+
+
+class Oracle:
+    """Runs the reference in float64 in a cell of its own; it must be closed before a candidate starts."""
+
+    def __init__(self, workload: Workload, block: CellBlock, device: Device, patience: Patience) -> None:
+        """Load the reference.
+
+        Raises:
+            RejectedError: INVALID_REFERENCE, it cannot be loaded.
+        """
+        self._workload = workload
+        self._patience = patience
+        self._generator = secret_generator()
+        counts = {
+            case.name: max(1, min(_MOST_SLOTS, _BUFFER_BYTES // max(layout.slot_bytes(workload, case), 1)))
+            for case in workload.cases
+        }
+        plan = layout.plan(workload, counts, golden=True)
+        self._contender = Contender(block, device, plan, ORACLE)
+        program = reference_program(workload, golden=True, threads=len(device.contender_cores))
+        with blaming_reference():
+            self._contender.load(program, (), patience)
+
+    def __enter__(self) -> Oracle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._contender.close()
+
+    def make(self, case: Case, flavours: Sequence[Flavour]) -> Iterator[Specimen]:
+        """One fresh specimen for each flavour asked for.
+
+        Raises:
+            RejectedError: INVALID_REFERENCE, it fails on this case.
+        """
+        slots = self._contender.layout.of_case(case.name)
+        for start in range(0, len(flavours), len(slots)):
+            chunk = flavours[start : start + len(slots)]
+            drawn = [draw(self._workload, case, flavour, self._generator) for flavour in chunk]
+            for slot, values in zip(slots, drawn, strict=False):
+                self._contender.arena.fill(slot, values)
+            with blaming_reference():
+                self._contender.run(slots[: len(chunk)], self._patience)
+            for slot, values, flavour in zip(slots, drawn, chunk, strict=False):
+                yield Specimen(case.name, case.hidden, flavour, values, self._expected(slot))
+
+    def _expected(self, slot: int) -> list[Expected]:
+        outputs = self._contender.arena.outputs(slot)
+        tensors = self._workload.outputs.values()
+        tolerance = self._workload.tolerance
+        return [
+            expect(output, tensor.dtype, tolerance) for output, tensor in zip(outputs, tensors, strict=True)
+        ]
+
+
+class blaming_reference:
+    """Turns whatever a reference does wrong into INVALID_REFERENCE."""
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, RejectedError):
+            message = f"the reference {error.message}"
+            raise RejectedError(EvaluationStatus.INVALID_REFERENCE, message, error.log) from error

@@ -1,0 +1,179 @@
+"""What every candidate of one workload is held against: specimens with golden outputs, and the running baseline.
+
+Specimens serve several candidates, since a cell leaves nothing behind for the next. They are thrown away after a
+while all the same, so that what a candidate's log or message may tell of them is soon worth nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpuworker import layout
+from gpuworker.clock import checked_pass, plain_pass
+from gpuworker.compare import is_right
+from gpuworker.contender import BASELINE, Contender, Patience
+from gpuworker.inputs import Flavour
+from gpuworker.specimen import Oracle, Specimen, blaming_reference, reference_program
+
+if TYPE_CHECKING:
+    from gpuworker.cells import CellBlock
+    from gpuworker.devices.device import Device
+    from search.workload import Case, Workload
+
+USES = 40
+"""Evaluations that one set of specimens serves."""
+PAIRS = 5
+"""Slope pairs of the fast tier."""
+PASS_S = 4e-3
+"""A whole pass should take about this long."""
+_FASTEST = 4
+"""Candidates up to so many times faster than the baseline still get passes of that length."""
+_SLOT_BYTES = 64 << 20
+_MOST_SPECIMEN_BYTES = 512 << 20
+_MEMORY_SHARE = 1 / 24
+_MOST_SLOTS = 256
+_REFERENCE_S = 120.0
+"""A reference may take so long for all its specimens, and for one pass."""
+_SLOW_S = 10e-3
+_SEEDS = 3
+_LEGAL_SHARE = 0.25
+_SMALL_ELEMENTS = 1 << 17
+
+
+@dataclass
+class Yardstick:
+    """One workload on this device."""
+
+    workload: Workload
+    baseline: Contender
+    empty_pass_s: float
+    checks: dict[str, list[Specimen]]
+    """By case: at least three, each of another secret seed, the declared distribution first."""
+    baseline_s: dict[str, float]
+    """Rough seconds of one call of the baseline, by timed case."""
+    timed: dict[str, list[Specimen]] = field(default_factory=dict)
+    """By timed case: for timed passes, each handed to one candidate at most once."""
+    uses: int = 0
+
+    @property
+    def worn(self) -> bool:
+        """Time for fresh specimens."""
+        return self.uses >= USES
+
+    def shuffled(self, case: str) -> list[Specimen]:
+        """The timed specimens of a case in a new secret order."""
+        specimens = list(self.timed[case])
+        random.SystemRandom().shuffle(specimens)
+        return specimens
+
+    def close(self) -> None:
+        """End the baseline."""
+        self.baseline.close()
+
+
+def slot_counts(workload: Workload, *, hidden: bool | None = None) -> dict[str, int]:
+    """Slots per case: one to check with, many where passes are timed.
+
+    Args:
+        workload: gives the cases.
+        hidden: only those that are, or are not; None for all.
+    """
+    return {
+        case.name: max(2, min(_MOST_SLOTS, _SLOT_BYTES // max(layout.slot_bytes(workload, case), 1)))
+        if case.timed
+        else 1
+        for case in workload.cases
+        if hidden is None or case.hidden is hidden
+    }
+
+
+def own_patience() -> Patience:
+    """For work that is no candidate's."""
+    return Patience(time.monotonic() + _REFERENCE_S, _REFERENCE_S)
+
+
+def build(workload: Workload, block: CellBlock, device: Device, patience: Patience) -> Yardstick:
+    """Golden outputs and baseline of a workload; timed specimens come with `provide`.
+
+    Raises:
+        RejectedError: INVALID_REFERENCE.
+    """
+    with Oracle(workload, block, device, patience) as oracle:
+        drawn = {case.name: list(oracle.make(case, _flavours(case))) for case in workload.cases}
+    threads = len(device.contender_cores)
+    baseline = Contender(block, device, layout.plan(workload, slot_counts(workload)), BASELINE)
+    with blaming_reference():
+        baseline.load(reference_program(workload, golden=False, threads=threads), (), patience)
+        checks = {name: _legal(baseline, specimens, patience) for name, specimens in drawn.items()}
+        rough = {c.name: _rough_s(baseline, checks[c.name], patience) for c in workload.cases if c.timed}
+        empty_s = statistics.median(baseline.run((), patience) for _ in range(15))
+    return Yardstick(workload, baseline, empty_s, checks, rough)
+
+
+def provide(stick: Yardstick, case: Case, block: CellBlock, device: Device, patience: Patience) -> None:
+    """Make the specimens that timed passes of a case use up."""
+    if case.name in stick.timed:
+        return
+    size = layout.slot_bytes(stick.workload, case)
+    calls = most_calls(stick, case.name)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    budget = min(_MOST_SPECIMEN_BYTES, int(memory * _MEMORY_SHARE))
+    count = min(math.ceil(PAIRS * 1.5 * calls), max(budget // max(size, 1), 3 * PAIRS))
+    with Oracle(stick.workload, block, device, patience) as oracle:
+        stick.timed[case.name] = list(oracle.make(case, [Flavour.DECLARED] * count))
+
+
+def most_calls(stick: Yardstick, case: str) -> int:
+    """Calls in the longest pass that is worth making; even."""
+    wanted = calls_for(stick.baseline_s[case] / _FASTEST)
+    return min(wanted, len(stick.baseline.layout.of_case(case)) // 2 * 2)
+
+
+def calls_for(per_call_s: float) -> int:
+    """Calls in a whole pass, even: four at least, so that a slope spans two, unless calls are slow."""
+    calls = math.ceil(PASS_S / per_call_s)
+    return max(4 if per_call_s < _SLOW_S else 2, calls + calls % 2)
+
+
+def _flavours(case: Case) -> list[Flavour]:
+    """Declared values of three seeds, and hard flavours: all where rows are short, two where they are long.
+
+    Zeros and tiny values make long rows of equal terms, where a plain float32 sum drifts by more than the
+    tolerance of a workload; that is arithmetic, not a mistake.
+    """
+    hard = [flavour for flavour in Flavour if flavour is not Flavour.DECLARED]
+    if math.prod(case.axes.values()) > _SMALL_ELEMENTS:
+        hard = [random.SystemRandom().choice([Flavour.HEAVY_TAIL, Flavour.LARGE]), Flavour.MASKED]
+    return [Flavour.DECLARED] * _SEEDS + hard
+
+
+def _legal(baseline: Contender, specimens: list[Specimen], patience: Patience) -> list[Specimen]:
+    """Specimens of declared values, which the reference must get right in its own types, and the legal hard ones.
+
+    A flavour that the reference itself computes badly (-inf in a matrix product, differences of large numbers) says
+    nothing about a candidate, so it must do with a quarter of the allowed errors.
+    """
+    slot = baseline.layout.of_case(specimens[0].case)[0]
+    kept = []
+    for specimen in specimens:
+        if specimen.flavour is Flavour.DECLARED:
+            checked_pass(baseline, [slot], [specimen], patience)
+            kept.append(specimen)
+        elif all(bool(expected.value.isfinite().all()) for expected in specimen.expected):
+            plain_pass(baseline, [slot], [specimen], patience)
+            outputs = zip(baseline.arena.outputs(slot), specimen.expected, strict=True)
+            if all(is_right(output, expected, _LEGAL_SHARE) for output, expected in outputs):
+                kept.append(specimen)
+    return kept
+
+
+def _rough_s(baseline: Contender, specimens: list[Specimen], patience: Patience) -> float:
+    slot = baseline.layout.of_case(specimens[0].case)[0]
+    seconds = [checked_pass(baseline, [slot], specimens[:1], patience) for _ in range(4)]
+    return min(seconds[1:])
