@@ -95,8 +95,8 @@ class Ledger:
         if cap is None or spent.device_seconds == 0:
             return self.budget.evaluations
         # Rounded up a little, so that the order in which seconds were summed cannot decide.
-        affordable = int(cap * spent.evaluations / spent.device_seconds + 1e-6)
-        return min(self.budget.evaluations, affordable)
+        affordable = cap * spent.evaluations / spent.device_seconds + 1e-6
+        return int(min(self.budget.evaluations, affordable))
 
     def left(self, allowance: int) -> int:
         """Evaluations that may still be asked for below a cumulative allowance."""

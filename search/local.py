@@ -1,7 +1,7 @@
 """A whole search in one process: ask, let the agent answer, evaluate, tell. No broker, no database.
 
 The site does the same steps through rows and queues (`kernelsite/searches/driver.py`); what both must agree
-on is here as pure functions: `variant_candidate`, `evaluation_request` and the three ways to an `Outcome`.
+on is here as pure functions: `variant_candidate`, `evaluation_request` and the two ways to an `Outcome`.
 """
 
 from __future__ import annotations

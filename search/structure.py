@@ -52,6 +52,11 @@ class Trial:
         return self.speedup.value if self.speedup else 0.0
 
     @property
+    def low(self) -> float:
+        """Lower end of the speed-up's interval; 0 where there is none."""
+        return self.speedup.low if self.speedup else 0.0
+
+    @property
     def rank(self) -> tuple[float, int]:
         """Orders by speed-up; of equals the earlier one is higher."""
         return (self.value, -self.number)

@@ -101,17 +101,14 @@ class _Study:
         self.told = numbers
 
     def ask(self, sampler: BaseSampler) -> Point:
-        """Sample without leaving a trial in the study, so that asking changes nothing."""
-        from optuna.trial import TrialState, create_trial
+        """Sample a point. The trial that Optuna opens for it is failed at once, and samplers ignore those."""
+        from optuna.trial import TrialState
 
         assert self.study is not None
-        space = _space(self.knobs)
-        asked = create_trial(state=TrialState.RUNNING, params={}, distributions={})
-        params = sampler.sample_relative(self.study, asked, space)
-        for name, distribution in space.items():
-            if name not in params:
-                params[name] = sampler.sample_independent(self.study, asked, name, distribution)
-        return tuple(_ordered(knob)[int(params.get(knob.name, 0))] for knob in self.knobs)
+        self.study.sampler = sampler
+        trial = self.study.ask(_space(self.knobs))
+        self.study.tell(trial, state=TrialState.FAIL)
+        return tuple(_ordered(knob)[int(trial.params.get(knob.name, 0))] for knob in self.knobs)
 
 
 def draw_seed(seed: int, *parts: str | int) -> int:

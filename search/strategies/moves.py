@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 REFUSALS = 2
 """Explorations in vain after which a structure is closed: one may be a slip of a model."""
-HINTS = 1
-"""Structures whose best knob values are tried first in another one."""
 
 Priority = Callable[[Turn, Structure], dict[str, float]]
 """The named parts whose sum says how much an exploration from a structure promises."""
@@ -85,7 +83,7 @@ def confirm(turn: Turn) -> Item | None:
     sent = archive.confirming - archive.unconfirmed
     if len(sent) >= finalists(turn.stages, turn.ledger.total):
         return None
-    for place, trial in enumerate(archive.fastest(len(archive.confirming) + 1), start=1):
+    for place, trial in enumerate(archive.surest(len(archive.confirming) + 1), start=1):
         if program_of(trial) not in archive.confirming:
             structure = archive.structures[trial.structure]
             why = f"Finalist {place}, step {trial.number}: measured again, fresh and at the full tier."
@@ -106,10 +104,16 @@ def _is_repairable(turn: Turn, structure: Structure) -> bool:
 
 
 def _hints(turn: Turn, structure: Structure) -> Iterable[dict[str, KnobValue]]:
-    """Best values of the fastest other structures: knobs of one name often like the same value."""
-    others = [each.best for each in turn.archive.structures.values() if each is not structure]
-    fastest = sorted((best for best in others if best), key=lambda trial: trial.rank, reverse=True)
-    return [trial.knobs for trial in fastest[:HINTS]]
+    """For the second point of a structure, the best values of the fastest other one.
+
+    Knobs of one name often like the same value. Later points are the structure's own affair: two structures
+    tuned side by side would copy each other.
+    """
+    if len(structure.taken()) != 1:
+        return ()
+    others = [each.best for each in turn.archive.structures.values() if each is not structure and each.best]
+    fastest = max(others, key=lambda trial: trial.rank, default=None)
+    return (fastest.knobs,) if fastest else ()
 
 
 def _title(structure: Structure) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXPECTED_GAIN = math.log(1.3)
 """Gain of tuning that is expected before any was seen."""
-DIVERSITY = 0.15
+DIVERSITY = 0.3
 """Worth, in log speed-up, of a structure that differs in every decision from those kept already."""
 
 
@@ -38,7 +38,7 @@ class Estimate:
 def estimates(turn: Turn) -> list[Estimate]:
     """Of every structure that works, best first.
 
-    A structure that is correct but has no time (no clock on this device) counts as speed-up 1.
+    A structure that is correct but was never timed counts as speed-up 1 that may be anything.
     """
     working = [each for each in turn.archive.structures.values() if each.base is not None]
     gain = max([EXPECTED_GAIN, *(_gain(each) for each in working)])
@@ -51,7 +51,9 @@ def contenders(ranked: list[Estimate], keep: int) -> list[Estimate]:
     kept, rest = ranked[:keep], ranked[keep:]
     if not rest:
         return []
-    least, most = min(each.low for each in kept), max(each.high for each in rest)
+    least = min(each.low for each in kept)
+    # What was never timed must not call the best into question, but is a contender itself.
+    most = max((each.high for each in rest if each.high < math.inf), default=-math.inf)
     return [each for each in kept if each.low <= most] + [each for each in rest if each.high >= least]
 
 
@@ -69,12 +71,12 @@ def retain(turn: Turn) -> tuple[str, ...]:
 
 
 def _estimate(structure: Structure, gain: float) -> Estimate:
-    headroom = gain / max(1, len(structure.points))
     if structure.best is None or structure.best.speedup is None:
-        return Estimate(structure, 0.0, 0.0, headroom)
+        return Estimate(structure, 0.0, -math.inf, math.inf)
     measured = structure.best.speedup
     value = math.log(measured.value)
-    low = math.log(measured.low) if measured.low > 0 else value
+    low = math.log(measured.low) if measured.low > 0 else -math.inf
+    headroom = gain / max(1, len(structure.points))
     return Estimate(structure, value, low, math.log(measured.high) + headroom)
 
 

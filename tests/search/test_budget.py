@@ -99,6 +99,12 @@ def test_tokens_and_cost_stop_drafts(caps, ending):
     assert account.draft_ending is ending
 
 
+def test_next_to_no_device_seconds_buy_no_more_than_the_cap():
+    account = ledger(device_seconds=5)
+    spend(account, variant(1), charged=True, device_seconds=5e-324)
+    assert account.total == 10
+
+
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 9), st.integers(0, 99)), max_size=12), st.randoms())
 def test_the_order_of_arrival_does_not_matter(told, source):
     steps = [(variant(number, list(Stage)[number % 3]), *each) for number, each in enumerate(told)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 from factories import Player, World, history, infra, lost, play, settings
@@ -12,13 +13,17 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from search.archive import INFRA_RETRIES, program_of
+from search.blueprint import Blueprint
 from search.budget import Ending
 from search.engine import Search
-from search.records import DraftKind, Purpose, Stage, Tier
+from search.records import DraftKind, EvaluationStatus, Interval, Purpose, Stage, Tier
+from search.settings import StageSettings
 from search.steps import Draft, Item, Variant
-from search.strategies import STRATEGIES
+from search.strategies import STRATEGIES, ranking
+from search.structure import Structure, Trial
 
 WORLD = World(seed=3)
+FIRST = {"K0": 1, "K1": 1}
 RANDOM = {"sampler": "random"}
 every_strategy = pytest.mark.parametrize("name", STRATEGIES)
 few_examples = budget_of(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
@@ -92,8 +97,8 @@ def test_finalists_are_measured_again_at_the_full_tier(name):
     confirmed = [item for item in items(search) if item.stage is Stage.CONFIRM]
     assert len(confirmed) == 3
     assert {(item.tier, item.purpose) for item in confirmed} == {(Tier.FULL, Purpose.CONFIRM)}
-    fastest = {program_of(trial) for trial in search.archive.fastest(3)}
-    assert {program_of(item) for item in confirmed} == fastest
+    surest = {program_of(trial) for trial in search.archive.surest(3)}
+    assert {program_of(item) for item in confirmed} == surest
 
 
 @every_strategy
@@ -243,3 +248,93 @@ def test_a_clear_loser_gets_no_knob_trials():
     tried = {fingerprint: len(each.points) for fingerprint, each in search.archive.structures.items()}
     assert [tried[each] > 5 for each in result.retained] == [True, True]
     assert min(tried.values()) == 1
+
+
+def test_a_structure_whose_first_time_was_unstable_gets_another_chance():
+    world = World(seed=1, words=(6,), points=(5, 5), spread=1.0, gain=0.1, broken=0, clumsy=0, failing=0)
+    best = max(world.structures(), key=lambda each: world.speedup(world.choice(each.fingerprint), FIRST))
+    search, player = Search(settings(evaluations=40)), Player(world)
+    while asked := search.ask(1):
+        outcome = player.answer(asked[0])
+        if outcome.structure == best.fingerprint and outcome.knobs == FIRST:
+            unstable = {"status": EvaluationStatus.UNSTABLE_TIMING, "speedup": None, "median_us": None}
+            outcome = outcome.model_copy(update=unstable)
+        search.tell(asked[0].number, outcome)
+    assert best.fingerprint in search.result().retained
+
+
+def test_structures_tuned_side_by_side_do_not_copy_each_other():
+    world = World(words=(3, 3), points=(30, 30), broken=0, clumsy=0, failing=0)
+    search, result = play(settings(evaluations=60), world)
+    points = [set(search.archive.structures[each].points) for each in result.retained]
+    assert len(points[0] & points[1]) <= 4
+
+
+# ranking -----------------------------------------------------------------------------------------
+
+
+def turn_over(
+    speedups: dict[tuple[str, ...], tuple[float, float, float] | None], keep: int = 2
+) -> SimpleNamespace:
+    """What the ranking looks at: one structure per tuple of words, with one measured interval or none."""
+    structures = {}
+    for number, (words, interval) in enumerate(speedups.items(), start=1):
+        choices = {f"d{place}": word for place, word in enumerate(words)}
+        blueprint = Blueprint(workload="w", actions=(), choices=choices, kernels=())
+        made = Structure(blueprint.fingerprint, number, blueprint=blueprint, bases={number})
+        speedup = Interval(value=interval[1], low=interval[0], high=interval[2]) if interval else None
+        status = EvaluationStatus.PASSED if interval else EvaluationStatus.UNSTABLE_TIMING
+        made.note(Trial(number, Stage.EXPLORE, "", number, {}, status, speedup, None), charged=True)
+        structures["".join(words)] = structures[blueprint.fingerprint] = made
+    archive = SimpleNamespace(structures={each.fingerprint: each for each in structures.values()})
+    return SimpleNamespace(archive=archive, stages=StageSettings(retain=keep), named=structures)
+
+
+def contending(turn: SimpleNamespace) -> set[str]:
+    found = {each.structure.fingerprint for each in ranking.contenders(ranking.estimates(turn), 2)}
+    return {name for name, each in turn.named.items() if each.fingerprint in found and len(name) < 16}
+
+
+def test_only_structures_whose_intervals_overlap_across_the_line_contend():
+    turn = turn_over(
+        {("a",): (9, 10, 11), ("b",): (4, 5, 6), ("c",): (4, 4.5, 5), ("d",): (0.9, 1, 1.1)},
+    )
+    assert contending(turn) == {"b", "c"}
+
+
+def test_nothing_contends_where_everything_is_kept_or_apart():
+    assert contending(turn_over({("a",): (9, 10, 11), ("b",): (4, 5, 6)})) == set()
+    assert contending(turn_over({("a",): (9, 10, 11), ("b",): (4, 5, 6), ("c",): (1, 1, 1)})) == set()
+
+
+def test_a_structure_that_was_never_timed_contends():
+    turn = turn_over({("a",): (9, 10, 11), ("b",): (4, 5, 6), ("c",): None})
+    assert "c" in contending(turn)
+    assert "a" not in contending(turn)
+
+
+def test_of_equally_fast_structures_the_more_different_one_is_kept():
+    turn = turn_over({("a", "a"): (2, 2, 2), ("a", "b"): (1.9, 1.9, 1.9), ("b", "b"): (1.85, 1.85, 1.85)})
+    assert ranking.retain(turn) == (turn.named["aa"].fingerprint, turn.named["bb"].fingerprint)
+
+
+def test_a_slow_structure_is_not_kept_for_being_different():
+    turn = turn_over({("a", "a"): (2, 2, 2), ("a", "b"): (1.9, 1.9, 1.9), ("b", "b"): (1, 1, 1)})
+    assert ranking.retain(turn) == (turn.named["aa"].fingerprint, turn.named["ab"].fingerprint)
+
+
+def test_finalists_are_chosen_by_the_lower_end_of_their_intervals():
+    search, player = Search(settings(evaluations=40, stages={"finalists": 1})), Player(WORLD)
+    search.tell(1, player.answer(search.ask(1)[0]))
+    sure = None
+    while asked := search.ask(1):
+        outcome = player.answer(asked[0])
+        if outcome.speedup and asked[0].stage is not Stage.CONFIRM:
+            value = outcome.speedup.value
+            width = {"low": 0.1} if sure else {"value": 0.9 * value, "low": 0.9 * value}
+            outcome = outcome.model_copy(update={"speedup": outcome.speedup.model_copy(update=width)})
+            sure = sure or asked[0].number
+        search.tell(asked[0].number, outcome)
+    confirmed = search.archive.steps[search.result().best].item
+    sure_step = search.archive.steps[sure]
+    assert (confirmed.structure, confirmed.knobs) == (sure_step.outcome.structure, sure_step.outcome.knobs)
