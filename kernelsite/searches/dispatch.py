@@ -11,7 +11,8 @@ from django.utils import timezone
 from kernelsite.celery import app
 from kernelsite.searches.limits import limits
 from kernelsite.searches.models import Evaluation
-from search.records import Contract, EvaluationRequest, Purpose, Queue, TaskName, Tier, device_queue
+from search.records import EvaluationRequest, Purpose, Queue, TaskName, Tier, device_queue
+from search.strategies import STRATEGIES
 
 
 def advance_later(search_id: int) -> None:
@@ -74,15 +75,15 @@ def send_evaluation(evaluation_id: int) -> None:
 
 
 def request_of(evaluation: Evaluation) -> EvaluationRequest:
-    """What the device worker is told; the contract binds every candidate of a structure."""
+    """What the device worker is told; the strategy says whether candidates are held to their structure's contract."""
     candidate = evaluation.candidate
-    contract: Contract = candidate.structure.record.contract
+    keeps = STRATEGIES[evaluation.search.strategy].keeps_contract
     return EvaluationRequest(
         id=str(evaluation.pk),
         token=evaluation.token,
         workload=evaluation.search.workload.document,
         candidate=candidate.record,
-        contract=contract,
+        contract=candidate.structure.record.contract if keeps else None,
         device_class=evaluation.search.device_class,
         tier=Tier(evaluation.tier),
         purpose=Purpose(evaluation.purpose),

@@ -13,6 +13,7 @@ from kernelsite.searches.keys import read_key
 from kernelsite.searches.knob_table import knob_effects
 from kernelsite.searches.models import Evaluation, Search, Structure
 from kernelsite.searches.rows import candidate_row, structure_row
+from search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -52,7 +53,9 @@ def _content(tab: str, row: Structure, best: Evaluation | None) -> dict[str, Any
         case "blueprint":
             return {"blueprint": row.record, "changed": changed_choices(row)}
         case "contract":
-            return {"contract": row.record.contract, "clauses": clauses(row.record.contract, best)}
+            bound = STRATEGIES[row.search.strategy].keeps_contract
+            contract = row.record.contract
+            return {"contract": contract, "clauses": clauses(contract, best), "bound": bound}
         case "code":
             sources = best.candidate.record.sources if best else ()
             return {

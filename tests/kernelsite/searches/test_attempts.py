@@ -48,6 +48,12 @@ def test_the_request_carries_the_contract(attempt, wire):
     assert request.candidate.hash == attempt.candidate.hash
 
 
+def test_a_mixed_search_holds_no_candidate_to_a_contract(launch, wire):
+    search = launch(strategy="mixed")
+    wire.run_until(lambda: bool(wire.of(TaskName.EVALUATE)))
+    assert request_of(search.evaluations.get()).contract is None
+
+
 def test_a_record_without_started_counts(attempt):
     deliver(attempt)
     assert attempt.counted
