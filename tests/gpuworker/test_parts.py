@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -27,7 +28,7 @@ def test_slots_do_not_overlap_and_have_guards():
     plan = layout.plan(SOFTMAX, COUNTS)
     regions = sorted((r.offset, r.size_bytes) for slot in plan.slots for r in slot.outputs)
     assert regions[0][0] >= layout.GUARD_BYTES
-    for (offset, size), (following, _) in zip(regions, regions[1:], strict=False):
+    for (offset, size), (following, _) in itertools.pairwise(regions):
         assert offset + size + 2 * layout.GUARD_BYTES <= following
     assert regions[-1][0] + regions[-1][1] + layout.GUARD_BYTES <= plan.output_bytes
     assert plan.of_case("odd") == [3]
