@@ -9,7 +9,7 @@ import pytest
 from search.blueprint import Blueprint
 from search.contract import check, fingerprint
 from search.records import Candidate, Clause, ClauseKind, Contract, Language, SourceFile, Verdict
-from tests.search.contract.factories import (
+from tests.search.contract.contract_factories import (
     MAXIMUM,
     ONLINE,
     SUM,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from search.records import ClauseKind, Verdict
-from tests.search.contract.factories import blueprint, passes, refused, verdicts
+from tests.search.contract.contract_factories import blueprint, passes, refused, verdicts
 
 
 def cpp_gemm(kernels: str, calls: str, host: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from search.records import ClauseKind, Language, Verdict
-from tests.search.contract.factories import (
+from tests.search.contract.contract_factories import (
     TRITON_ONLINE,
     TRITON_RESIDENT,
     TRITON_THREE,
