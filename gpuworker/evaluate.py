@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from gpuworker import correctness, intake, layout
+from gpuworker import correctness, inputs, intake, layout
 from gpuworker.contender import Contender, Patience
 from gpuworker.devices.device import DeviceBusyError
 from gpuworker.entry import Entry
@@ -94,6 +94,7 @@ def _workload(request: EvaluationRequest) -> Workload:
     except ValueError as error:
         message = f"the workload is not valid: {error}"
         raise RejectedError(EvaluationStatus.INVALID_REFERENCE, message) from error
+    inputs.admit(workload)
     if largest > _CASE_BYTES:
         raise RejectedError(EvaluationStatus.INVALID_REFERENCE, "a case is too large for this device")
     if all(case.hidden for case in workload.cases):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from gpuworker.devices.cpu import TORCH_TYPES
-from search.workload import Case, RandomInput, ScalarInput, Tensor, Workload
+from gpuworker.verdicts import RejectedError
+from search.records import EvaluationStatus
+from search.workload import Case, DType, RandomInput, ScalarInput, Tensor, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,33 @@ class Flavour(StrEnum):
     MASKED = "with -inf"
 
 
+_UNDRAWN = "this judge cannot make {} inputs yet (input `{}`)"
+_NARROW = {DType.FLOAT8_E4M3FN, DType.FLOAT8_E5M2, DType.FLOAT4_E2M1FN_X2}
+
+
+def admit(workload: Workload) -> None:
+    """Refuse what a format can say and this judge cannot do, before anything is drawn.
+
+    Raises:
+        RejectedError: INVALID_REFERENCE, naming the input, tensor or case.
+    """
+    for name, tensor in {**workload.inputs, **workload.outputs}.items():
+        if tensor.dtype in _NARROW:
+            raise _refused(f"this judge cannot compare {tensor.dtype} yet (`{name}`)")
+    for case in workload.cases:
+        if case.tolerance is not None:
+            raise _refused(f"case {case.name}: this judge does not honour a tolerance of its own yet")
+        if empty := [axis for axis, size in workload.sizes(case).items() if size == 0]:
+            raise _refused(f"case {case.name}: axis {empty[0]} is empty, which this judge cannot run yet")
+        for name, source in case.inputs.items():
+            if not isinstance(source, RandomInput | ScalarInput):
+                raise _refused(f"case {case.name}: {_UNDRAWN.format(source.type, name)}")
+
+
+def _refused(message: str) -> RejectedError:
+    return RejectedError(EvaluationStatus.INVALID_REFERENCE, message)
+
+
 def secret_generator() -> torch.Generator:
     """Random numbers from a seed that leaves no trace."""
     generator = torch.Generator()
@@ -40,6 +69,8 @@ def draw(workload: Workload, case: Case, flavour: Flavour, generator: torch.Gene
     twist = _TWISTS[flavour]
     for name, tensor in workload.inputs.items():
         source = case.inputs.get(name, RandomInput())
+        if not isinstance(source, RandomInput | ScalarInput):
+            raise _refused(_UNDRAWN.format(source.type, name))
         shape = workload.shape(tensor, sizes)
         value = _draw(source, tensor, shape, generator)
         if isinstance(source, RandomInput) and value.is_floating_point():

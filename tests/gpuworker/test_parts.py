@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import struct
+import threading
 
 import pytest
 import torch
@@ -15,11 +16,11 @@ from conftest import SOFTMAX
 from gpuworker import floor, layout, wire
 from gpuworker.cells import clean
 from gpuworker.devices.cpu import CpuArena
-from gpuworker.inputs import Flavour, draw, secret_generator
+from gpuworker.inputs import Flavour, admit, draw, secret_generator
 from gpuworker.sandbox import FIRST_UID, slot_uid
 from gpuworker.seccomp import Profile, program
-from gpuworker.verdicts import read_exit
-from search.workload import DType
+from gpuworker.verdicts import RejectedError, read_exit
+from search.workload import DType, Workload, shipped_workload
 
 COUNTS = {"main": 3, "odd": 1}
 
@@ -199,9 +200,12 @@ def test_slots_of_one_worker_have_different_users():
 def test_frames_carry_files():
     ours, theirs = socket.socketpair()
     with ours, theirs, open(os.devnull) as file:  # noqa: PTH123
-        wire.send(ours, {"a": "ä" * 100_000}, [file.fileno()])
+        # From a thread: a socket's buffer may be smaller than the frame.
+        sender = threading.Thread(target=wire.send, args=(ours, {"a": "ä" * 10_000}, [file.fileno()]))
+        sender.start()
         frame = wire.receive(theirs)
-        assert frame.document == {"a": "ä" * 100_000}
+        sender.join()
+        assert frame.document == {"a": "ä" * 10_000}
         assert len(frame.files) == 1
         frame.close_files()
 
@@ -220,3 +224,22 @@ def test_what_is_no_frame_closes_the_wire(data):
 
 def test_text_of_strangers_is_made_harmless():
     assert clean(b"\x1b[31mred\x00\xff\r\n\tend") == "[31mred\ufffd\n\tend"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"axes": {"M": 0, "N": 4}}, "axis M is empty"),
+        (
+            {"inputs": {"x": {"type": "safetensors", "path": "a.safetensors", "tensor_key": "x"}}},
+            "safetensors",
+        ),
+        ({"tolerance": {"max_atol": 0.1, "max_rtol": 0.1}}, "tolerance of its own"),
+    ],
+)
+def test_what_the_judge_cannot_do_yet_is_refused_by_name(change, message):
+    case = {"name": "one", "axes": {"M": 4, "N": 4}} | change
+    workload = Workload.load(shipped_workload("softmax").dump() | {"cases": [case]})
+    with pytest.raises(RejectedError, match=message) as refused:
+        admit(workload)
+    assert refused.value.status == "INVALID_REFERENCE"
