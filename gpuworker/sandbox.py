@@ -122,6 +122,8 @@ def raise_walls(mount_point: str, view: View) -> None:
     linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", mount_point, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1m,mode=755")
     root = Path(mount_point)
+    # Before the rest: this Python may itself lie below /tmp, and must not be hidden.
+    _mount_private(root)
     for source in _readable(view):
         _bind(source, root)
     if view is View.LIBRARIES and (root / "usr/lib/python3").is_dir():
@@ -129,7 +131,6 @@ def raise_walls(mount_point: str, view: View) -> None:
         linux.mount("tmpfs", str(root / "usr/lib/python3"), "tmpfs", linux.MS_RDONLY, "size=4k")
     for device in _DEVICES:
         _bind_file(Path(device), root, read_only=False)
-    _mount_private(root)
     linux.pivot_root(mount_point)
     linux.mount("none", "/", "", linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID)
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
+import tempfile
 import time
+import venv
 from pathlib import Path
 
 import pytest
 from conftest import request_for
 
+ROOT = Path(__file__).parents[2]
 HANG = '#include <cstdint>\nextern "C" int run(void**, const int64_t*, void*) { for (;;) {} }\n'
 PLAIN = (Path(__file__).parent / "cheats" / "honest" / "plain.cpp").read_text()
 
@@ -164,3 +169,20 @@ def comm(pid):
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except (FileNotFoundError, ProcessLookupError):
         return ""
+
+
+def test_walls_stand_around_a_python_that_lies_below_tmp(tmp_path):
+    """The private /tmp of a cell once hid, or failed over, the environment that the worker was started from."""
+    home = Path(tempfile.mkdtemp(dir="/tmp", prefix="ks-env-"))
+    try:
+        venv.create(home, with_pip=False)
+        site = next(home.glob("lib/python3*/site-packages"))
+        (site / "all.pth").write_text("\n".join([sysconfig.get_path("purelib"), str(ROOT)]))
+        command = [home / "bin/python", "-m", "gpuworker", "doctor", "--json"]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    finally:
+        shutil.rmtree(home)
+    # Not its exit status: how well times repeat is the machine's affair.
+    found = json.loads(ran.stdout)
+    assert found["sandbox"]["fine"], ran.stdout + ran.stderr
+    assert found["an honest kernel"]["fine"], ran.stdout
