@@ -192,7 +192,7 @@ def test_without_sockets_the_page_polls_and_says_so(open_page, running, complain
 
 def test_the_end_is_seen_and_nothing_was_lost_on_the_way(open_page, running):
     page = open_page(f"/searches/{running}/")
-    wait_for(page, f"{STORE}.search.state === 'finished'", timeout_s=150)
+    wait_for(page, f"{STORE}.search.state === 'finished'", timeout_s=300)
     wait_for(page, "window.kernelsite.live.status === 'finished'")
     agrees_with_the_server(page, running)
 
