@@ -45,7 +45,7 @@ class Trial:
 
 TRIALS = {
     "synthetic": Trial("synthetic_device", "cpu", 48, 170.0, (0.3, 1.9), {"SYNTHETIC_DELAY_S": "0.6"}),
-    "gpuworker": Trial("gpuworker.app", "cpu", 16, 280.0, (0.5, 3.0), {"RIG_EVALUATION_LEASE_S": "8"}),
+    "gpuworker": Trial("gpuworker.app", "cpu", 48, 420.0, (0.5, 3.0), {"RIG_EVALUATION_LEASE_S": "8"}),
 }
 
 
