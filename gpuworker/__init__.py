@@ -6,9 +6,11 @@ How one evaluation goes:
    the deadlines of last resort and restarts everything after a fault of our own.
 2. `zygote.py` has torch imported and only forks: the judge once, cells as the judge asks for them.
 3. A cell (`cells.py` on the judge's side) is a sandbox: `warden.py` is its first process, `sandbox.py` and
-   `seccomp.py` are its walls, `inmate.py` what runs behind them: a contender, a compiler, a screen.
-4. `judge.py` answers requests by `evaluate.py`, which walks the stages: `intake.py`, `screen.py`, `build.py`,
-   `correctness.py`, `timing.py`. Inputs and golden outputs come from `bank.py`, made by an oracle cell.
+   `seccomp.py` are its walls, `inmate.py` what runs behind them: a contender, a compiler, a screen. A compiled
+   candidate is started by exec of `launcher.cpp` (`launch.py`), so that no Python shares its process.
+4. `judge.py` answers requests by `evaluate.py`, which walks the stages: `intake.py`, `shop.py` (contract and
+   build), `correctness.py`, `timing.py`. Inputs, golden outputs and the baseline of a workload are its
+   `yardstick.py`; an oracle cell makes them.
 5. `contender.py` sends `pass` and takes `done`; `clock.py` turns that into times. What is special about a
    device (buffers, cores, caches, leases) is in `devices/`.
 """

@@ -48,7 +48,7 @@ def kill_group(leader: int) -> None:
     try:
         os.killpg(leader, signal.SIGKILL)
     except ProcessLookupError:
-        pass
+        pass  # all of them have ended already
 
 
 def own() -> set[int]:
@@ -67,4 +67,4 @@ def reap(pids: Iterable[int], *, kill: bool = False) -> None:
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0 if kill else os.WNOHANG)
         except (ProcessLookupError, ChildProcessError):
-            pass
+            pass  # it ended, and was taken leave of, in between
