@@ -1,25 +1,31 @@
-"""Commands of a device worker: serve, evaluate, doctor, bench."""
+"""Commands of a device worker: serve, evaluate, selftest, doctor, bench."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import logging
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuworker import bench, doctor, requests, state
+from gpuworker import bench, doctor, reading, requests, state
+from gpuworker.health.quarantine import Quarantine
+from gpuworker.mutants import command as selftest
+from gpuworker.mutants.record import MOST_BYTES
 from gpuworker.options import Options
 from gpuworker.runner import Runner, StartError
 from gpuworker.serve import serve
-from search.records import Candidate, Contract, EvaluationRequest, Language, SourceFile, Tier
+from search.records import EvaluationStatus, Tier
+from search.workload import shipped_workloads
 
 if TYPE_CHECKING:
-    from search.records import Evaluation
+    from search.records import Evaluation, EvaluationRequest
+    from search.workload import Workload
 
-_SUFFIXES = {".cpp": Language.CPP, ".cc": Language.CPP, ".cu": Language.CUDA, ".py": Language.TRITON}
-_NOT_STARTED = 2
+_BAD_INPUT, _NOT_JUDGED = 2, 3
+"""Exit codes beside 0 and 1: the caller's mistake, and ours."""
 
 
 def main() -> int:
@@ -27,54 +33,78 @@ def main() -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="gpuworker: %(message)s")
     arguments = _parser().parse_args()
     try:
+        if arguments.prepare is not None:
+            arguments.prepared = arguments.prepare(arguments)
         folder = state.folder()
+    except reading.InputError as error:
+        print(f"gpuworker: {error}", file=sys.stderr)
+        if arguments.json:
+            print(json.dumps(error.dump(), indent=1))
+        return _BAD_INPUT
     except PermissionError as error:
         print(f"gpuworker: {error}", file=sys.stderr)
-        return _NOT_STARTED
+        return _NOT_JUDGED
     options = Options(
         device=arguments.device,
         cores=tuple(arguments.cores),
         unsandboxed=arguments.unsandboxed,
         state=str(folder),
     )
-    runner = Runner(options)
+    quarantine = Quarantine.of(options) if arguments.heeds_quarantine else None
+    runner = Runner(options, arguments.program, quarantine)
     try:
         runner.start()
         return int(arguments.command(runner, arguments))
     except StartError as error:
         print(f"gpuworker: {error}", file=sys.stderr)
-        return _NOT_STARTED
+        return _NOT_JUDGED
     finally:
         runner.close()
 
 
 def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--device", choices=("cpu", "interpret"), default="cpu")
+    shared.set_defaults(program="gpuworker.zygote", prepare=None, heeds_quarantine=False)
+    shared.add_argument("--device", type=_device, default="cpu", help="cpu, interpret, or cuda:0")
     shared.add_argument("--cores", type=_cores, default=[], help="cores for candidates, e.g. 3 or 2,3")
     shared.add_argument("--unsandboxed", action="store_true", help="run candidates without walls, and say so")
     parser = argparse.ArgumentParser(prog="python -m gpuworker", description=__doc__)
     commands = parser.add_subparsers(required=True)
     one = commands.add_parser("serve", parents=[shared], help="JSON lines on stdin and stdout")
     one.add_argument("--stdio", action="store_true", required=True)
-    one.set_defaults(command=_serve)
+    one.set_defaults(command=_serve, heeds_quarantine=True)
     one = commands.add_parser("evaluate", parents=[shared], help="judge one file")
     one.add_argument("--workload", required=True, help="slug of a shipped workload, or a file")
     one.add_argument("--candidate", required=True, type=Path)
-    one.add_argument("--language", type=Language)
+    one.add_argument("--language", help="where the file's ending does not tell")
     one.add_argument("--contract", type=Path)
     one.add_argument("--tier", type=Tier, default=Tier.FAST)
     one.add_argument("--deadline", type=float, default=120.0, metavar="SECONDS")
     one.add_argument("--json", action="store_true")
-    one.set_defaults(command=_evaluate)
+    one.set_defaults(command=_evaluate, prepare=_request, heeds_quarantine=True)
+    one = commands.add_parser("selftest", parents=[shared], help="would a workload reject wrong kernels?")
+    which = one.add_mutually_exclusive_group(required=True)
+    which.add_argument("--workload", help="slug of a shipped workload, or a file")
+    which.add_argument("--all", action="store_true", help="every shipped workload")
+    one.add_argument("--most-bytes", type=int, default=MOST_BYTES, help="leave larger cases out")
+    one.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there")
+    one.add_argument("--json", action="store_true")
+    one.set_defaults(command=_selftest, prepare=_workloads, program=selftest.STATION)
     one = commands.add_parser("doctor", parents=[shared], help="is this machine fit to judge?")
     one.add_argument("--json", action="store_true")
+    one.add_argument("--clear", action="store_true", help="end the device's quarantine whatever is found")
     one.set_defaults(command=_doctor)
     one = commands.add_parser("bench", parents=[shared], help="how fast does it judge?")
     one.add_argument("--count", type=int, default=10, metavar="PROGRAMS")
     one.add_argument("--json", action="store_true")
     one.set_defaults(command=_bench)
     return parser
+
+
+def _device(text: str) -> str:
+    if not re.fullmatch(r"cpu|interpret|cuda(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not cpu, interpret or cuda:N")
+    return text
 
 
 def _cores(text: str) -> list[int]:
@@ -87,13 +117,10 @@ def _serve(runner: Runner, arguments: argparse.Namespace) -> int:
 
 
 def _evaluate(runner: Runner, arguments: argparse.Namespace) -> int:
-    try:
-        request = _request(arguments)
-    except (OSError, ValueError) as error:
-        print(f"gpuworker: {error}", file=sys.stderr)
-        return _NOT_STARTED
-    evaluation = next(runner.evaluate([request], lambda: None))
+    evaluation = next(runner.evaluate([arguments.prepared], lambda: None))
     print(json.dumps(evaluation.dump(), indent=1) if arguments.json else _line(evaluation))
+    if evaluation.status is EvaluationStatus.INFRA_ERROR:
+        return _NOT_JUDGED
     return 0 if evaluation.status.is_correct else 1
 
 
@@ -107,20 +134,30 @@ def _line(evaluation: Evaluation) -> str:
 
 
 def _request(arguments: argparse.Namespace) -> EvaluationRequest:
-    path: Path = arguments.candidate
-    language = arguments.language or _SUFFIXES.get(path.suffix)
-    if language is None:
-        raise ValueError(f"cannot tell the language of {path.name}; use --language")
-    candidate = Candidate(language=language, sources=(SourceFile(path=path.name, content=path.read_text()),))
-    contract = Contract.model_validate_json(arguments.contract.read_text()) if arguments.contract else None
-    workload = requests.load_workload(arguments.workload)
+    workload = reading.read_workload(arguments.workload)
+    candidate = reading.read_candidate(arguments.candidate, arguments.language)
+    contract = reading.read_contract(arguments.contract) if arguments.contract else None
     return requests.make(workload, candidate, arguments.tier, arguments.deadline, contract)
 
 
+def _workloads(arguments: argparse.Namespace) -> list[Workload]:
+    if arguments.all:
+        return list(shipped_workloads().values())
+    return [reading.read_workload(arguments.workload)]
+
+
+def _selftest(runner: Runner, arguments: argparse.Namespace) -> int:
+    tests = selftest.run(runner, arguments.prepared, arguments.most_bytes)
+    text, code = selftest.report(tests, arguments.most_bytes, arguments.markdown, as_json=arguments.json)
+    print(text)
+    return code
+
+
 def _doctor(runner: Runner, arguments: argparse.Namespace) -> int:
-    findings = doctor.examine(runner)
+    findings = doctor.examine(runner, runner.options)
+    findings = doctor.settle(findings, Quarantine.of(runner.options), clear=arguments.clear)
     if arguments.json:
-        print(json.dumps({one.name: {"fine": one.fine, "text": one.text} for one in findings}, indent=1))
+        print(json.dumps({one.name: one.model_dump(exclude={"name"}) for one in findings}, indent=1))
     else:
         for one in findings:
             print(f"{'ok  ' if one.fine else 'FAIL'} {one.name}: {one.text}")

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from celery import Celery, Task, bootsteps
 from celery.worker.request import Request
+from kombu.exceptions import OperationalError
 from pydantic import ValidationError
 
 from gpuworker import state
+from gpuworker.health.quarantine import Quarantine
+from gpuworker.health.valve import Valve
 from gpuworker.options import Options
 from gpuworker.outbox import Outbox
 from gpuworker.runner import Runner, StartError
@@ -76,14 +79,20 @@ def _application() -> Celery:
 class DeviceWorker:
     """The runner with its messages to the site."""
 
-    def __init__(self, application: Celery, options: Options) -> None:
+    def __init__(self, application: Celery, options: Options, hostname: str) -> None:
         """Start the device side.
 
         Raises:
             StartError: it does not start.
         """
-        self._runner = Runner(options)
+        self._quarantine = Quarantine.of(options)
+        self._runner = Runner(options, quarantine=self._quarantine)
         self._runner.start()
+        queues = application.amqp.queues
+        self._valve = Valve(application.control, hostname, list(queues.consume_from))
+        if self._quarantine.reason:
+            # The worker takes no messages yet, so it would not hear the valve either.
+            queues.deselect(list(queues.consume_from))
         self._outbox = Outbox(application)
         self._stop = threading.Event()
         threading.Thread(target=self._greet, name="hello", daemon=True).start()
@@ -110,7 +119,13 @@ class DeviceWorker:
 
     def _greet(self) -> None:
         while True:
-            self._outbox.put(TaskName.HELLO, {"device": self._runner.device}, passing=True)
+            reason = self._quarantine.reason
+            device = {**self._runner.device, "quarantined": reason}
+            self._outbox.put(TaskName.HELLO, {"device": device}, passing=True)
+            try:
+                self._valve.set(shut=bool(reason))
+            except (OperationalError, OSError) as error:
+                _log.warning("the broker is away (%s); the worker's queues stay as they are", error)
             if self._stop.wait(HELLO_S):
                 return
 
@@ -134,7 +149,7 @@ class DeviceStep(bootsteps.StartStopStep):  # type: ignore[misc]  # celery ships
     def start(self, parent: Any) -> None:
         """Called by the worker in its main thread."""
         try:
-            parent.app.device_worker = DeviceWorker(parent.app, self._options)
+            parent.app.device_worker = DeviceWorker(parent.app, self._options, parent.hostname)
         except StartError as error:
             raise SystemExit(f"gpuworker: {error}") from error
 

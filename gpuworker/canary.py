@@ -66,7 +66,7 @@ def run(owner, pid):
     return torch.tensor([
         os.getuid() == int(owner),
         int(status("CapEff"), 16) != 0 or int(status("CapBnd"), 16) != 0,
-        set(os.environ) - {"PATH", "HOME", "OMP_NUM_THREADS", "LANG", "LC_CTYPE"} != set(),
+        set(os.environ) - {"PATH", "HOME", "OMP_NUM_THREADS", "LANG", "LC_CTYPE", "CUDA_MODULE_LOADING"} != set(),
         len([e for e in os.listdir("/proc") if e.isdigit()]) > 2 or os.getpid() == int(pid),
         tried(open_socket),
         tried(write_system),

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import socket
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,23 +36,39 @@ class Order:
     slot: int
     cores: tuple[int, ...]
     limits: sandbox.Limits
+    device: int = -1
+    """GPU whose context the inmate makes while it waits for its first frame."""
 
 
 class CellBlock:
     """Starts cells through the zygote."""
 
-    def __init__(self, zygote: socket.socket, mode: sandbox.Mode, mount_point: str) -> None:
-        """Keep the socket on which the zygote takes orders."""
+    def __init__(
+        self, zygote: socket.socket, mode: sandbox.Mode, mount_point: str, nodes: tuple[str, ...] = ()
+    ) -> None:
+        """Keep the socket on which the zygote takes orders, and the device files of cells that have a device."""
         self._zygote = zygote
+        self._nodes = nodes
+        self._lock = threading.Lock()
+        self._spares: dict[Order, Cell] = {}
         self._mount_point = mount_point
         self.mode = mode
 
+    def spare(self, order: Order) -> None:
+        """Have a cell ready for the next `start` of this order, so that what it does first takes no time then."""
+        if order not in self._spares:
+            self._spares[order] = self._fork(order)
+
     def start(self, order: Order) -> Cell:
-        """Fork a cell; it waits for its first frame.
+        """A cell that waits for its first frame.
 
         Raises:
             InfrastructureError: the zygote or the walls failed.
         """
+        spare = self._spares.pop(order, None)
+        return spare if spare and spare.ended() is None else self._fork(order)
+
+    def _fork(self, order: Order) -> Cell:
         ours, theirs = socket.socketpair()
         status, warden_status = socket.socketpair()
         log = os.memfd_create("log", os.MFD_CLOEXEC)
@@ -63,10 +80,14 @@ class CellBlock:
             cores=order.cores,
             limits=order.limits,
             mount_point=self._mount_point,
+            nodes=self._nodes,
+            device=order.device,
         )
         try:
-            wire.send(self._zygote, full.dump(), [theirs.fileno(), warden_status.fileno(), log])
-            answer = wire.receive(self._zygote)
+            # Cells that build are ordered from several threads.
+            with self._lock:
+                wire.send(self._zygote, full.dump(), [theirs.fileno(), warden_status.fileno(), log])
+                answer = wire.receive(self._zygote)
         except wire.WireClosedError as error:
             raise InfrastructureError("the zygote is gone") from error
         finally:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gpuworker.program import Program
 
 _MEMORY_BYTES = 2 << 30
+_DEVICE_HOST_BYTES = 16 << 30
+"""Host memory of a process with a GPU context, whose driver maps gigabytes that it hardly touches."""
 _NONCE_BYTES = 8
 _ATTACH_S = 20.0
 _THREADS_PER_CORE = 4
@@ -62,8 +64,22 @@ class Role:
 BASELINE, ORACLE, CANARY = Role(1), Role(2), Role(3)
 
 
+def cell_order(device: Device, role: Role, buffer_bytes: int) -> Order:
+    """The cell of a contender; on a GPU all of one role are alike, since buffers take no host memory there."""
+    if device.index < 0:
+        limits = Limits(memory_bytes=_MEMORY_BYTES + buffer_bytes, cpu_s=600)
+        return Order(Profile.CONTENDER, role.view, role.uid_slot, device.contender_cores, limits)
+    limits = Limits(memory_bytes=_DEVICE_HOST_BYTES, cpu_s=600, files=1024, device=True)
+    return Order(Profile.CONTENDER, View.DEVICE, role.uid_slot, device.contender_cores, limits, device.index)
+
+
 class Contender:
     """The judge's end of one running program."""
+
+    _is_trusted = False
+    """Its process runs no strange code that could leave work behind."""
+    _answer_bytes = 0
+    """How much follows the nonce in an answer to a pass."""
 
     def __init__(self, block: CellBlock, device: Device, layout: Layout, role: Role) -> None:
         """Start an empty cell with buffers; `load` gives it a program.
@@ -72,14 +88,15 @@ class Contender:
             InfrastructureError: no cell can be had.
         """
         self.layout = layout
+        self.waited_s = 0.0
+        """What the last pass took by the judge's clock."""
+        self._device = device
         self._cores = device.contender_cores
         self._role = role
+        self._is_silent = role.silent
         self.arena: Arena = device.arena(layout, sealed=role.sealed)
         buffers = layout.input_bytes + layout.output_bytes
-        limits = Limits(memory_bytes=_MEMORY_BYTES + buffers, cpu_s=600)
-        self._cell: Cell = block.start(
-            Order(Profile.CONTENDER, role.view, role.uid_slot, self._cores, limits)
-        )
+        self._cell: Cell = block.start(cell_order(device, role, buffers))
 
     def load(self, program: Program, code: Sequence[int], patience: Patience) -> None:
         """Hand over program and buffers and wait until it is loaded; it stays frozen afterwards.
@@ -93,6 +110,7 @@ class Contender:
             "program": program.dump(),
             "layout": self.layout.dump(),
             "sealed": self._role.sealed,
+            "device": self._device.index,
             "attached": attached.hex(),
             "ready": ready.hex(),
         }
@@ -114,6 +132,7 @@ class Contender:
             raise RejectedError(EvaluationStatus.REWARD_HACK, "answered a pass before it was asked")
         nonce = secrets.token_bytes(_NONCE_BYTES)
         message = PASS.pack(nonce, len(order)) + struct.pack(f"={len(order)}I", *order)
+        self._device.clear_caches()
         began = time.monotonic()
         with scheduling.prompt():
             start = time.perf_counter()
@@ -121,10 +140,17 @@ class Contender:
             self._cell.thaw()
             self._cell.wait(min(patience.deadline, began + patience.pass_s))
             stop = time.perf_counter()
+            # What it began on a GPU and did not wait for belongs to its time, or is missed by the checks.
+            late_s = self._device.settle(trusted=self._is_trusted)
             self._cell.freeze()
-        self._await_answer(nonce, began, patience)
+        self.waited_s = stop - start + late_s
+        answer = self._await_answer(nonce, began, patience, self._answer_bytes)
         self._await_stop()
-        return stop - start
+        return self._seconds(answer)
+
+    def _seconds(self, answer: bytes) -> float:
+        """Time of a pass: the judge's own."""
+        return self.waited_s
 
     def _send(self, message: bytes) -> None:
         try:
@@ -132,12 +158,13 @@ class Contender:
         except (BrokenPipeError, ConnectionResetError):
             pass  # it is dead; `_await_answer` says of what
 
-    def _await_answer(self, expected: bytes, began: float, patience: Patience) -> None:
+    def _await_answer(self, expected: bytes, began: float, patience: Patience, extra: int = 0) -> bytes:
+        """What follows the nonce."""
         limit = min(patience.deadline, began + patience.pass_s)
         answered = self._cell.wait(limit)
-        answer = self._read(2 * _NONCE_BYTES)
-        if answer == expected:
-            return
+        answer = self._read(2 * _NONCE_BYTES + extra)
+        if answer and answer[:_NONCE_BYTES] == expected and len(answer) == _NONCE_BYTES + extra:
+            return answer[_NONCE_BYTES:]
         if answer:
             raise RejectedError(
                 EvaluationStatus.REWARD_HACK, "wrote something else than `done` on the judge's socket"
@@ -193,9 +220,13 @@ class Contender:
                 raise RejectedError(EvaluationStatus.REWARD_HACK, "a thread left the cores it was given")
         return len(threads)
 
+    def silence(self) -> None:
+        """From now on nothing that it prints is shown: hidden cases follow."""
+        self._is_silent = True
+
     def log(self) -> str:
         """What it printed, trimmed and cleaned."""
-        return "" if self._role.silent else self._cell.log()
+        return "" if self._is_silent else self._cell.log()
 
     def close(self) -> None:
         """End it and free its buffers."""

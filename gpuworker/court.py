@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuworker import floor, yardstick
+from gpuworker import yardstick
+from gpuworker.ahead import Ahead
 
 if TYPE_CHECKING:
     from gpuworker.cells import CellBlock
@@ -21,12 +22,13 @@ class Court:
     """One device with everything that candidates are judged by."""
 
     def __init__(self, block: CellBlock, device: Device, shop: Shop, *, interpret: bool) -> None:
-        """Measure what the cores can do at most."""
+        """Measure what the device can do at most."""
         self.block = block
         self.device = device
         self.shop = shop
         self.interpret = interpret
-        self.bandwidth = floor.measure(device.contender_cores)
+        self.ahead = Ahead(len(device.judge_cores))
+        self.ceiling = device.ceiling()
         self._yardsticks: dict[str, Yardstick] = {}
 
     def yardstick(self, workload: Workload, cases: list[str]) -> Yardstick:

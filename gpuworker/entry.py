@@ -6,22 +6,30 @@ its author their shapes.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuworker import layout, yardstick
 from gpuworker.contender import Contender, Patience, Role
+from gpuworker.cuda.plan import merge
 from gpuworker.program import Program
+from gpuworker.replayer import Replayer
 from gpuworker.sandbox import View
+from gpuworker.tracing import plan_file
 from gpuworker.verdicts import InfrastructureError, RejectedError
 from search.records import Candidate, Language
 
 if TYPE_CHECKING:
+    from gpuworker.built import Built
     from gpuworker.court import Court
+    from gpuworker.devices.device import Device
+    from gpuworker.program import Adapter
     from gpuworker.yardstick import Yardstick
+    from search.workload import Workload
 
-_SHOWN_UID_SLOT, _HIDDEN_UID_SLOT = 0, 5
+SHOWN, HIDDEN = Role(0), Role(5, silent=True)
 
 
 @dataclass(frozen=True)
@@ -29,33 +37,41 @@ class Entry:
     """One candidate with what it is judged by."""
 
     candidate: Candidate
-    library: bytes
-    """Empty for Python."""
+    built: Built
     stick: Yardstick
     court: Court
     patience: Patience
+    timed: tuple[str, ...] = ()
+    """Cases that will be timed; they get many slots."""
 
     @property
     def interpreted(self) -> bool:
         """Runs in Triton's interpreter, which gives no meaningful time."""
-        return self.candidate.language is Language.TRITON
+        return self.candidate.language is Language.TRITON and self.court.device.index < 0
+
+    @property
+    def is_replayed(self) -> bool:
+        """None of its host code runs on the device, so one process may see hidden cases and others."""
+        return bool(self.built.plans)
 
     def start(self, *, hidden: bool, sealed: bool = True) -> Contender:
-        """A loaded contender with slots for the hidden cases, or for all others.
+        """A loaded contender with slots for the hidden cases, or for all others; for all when it is replayed.
 
         Raises:
             RejectedError: it does not load.
         """
         court, workload = self.court, self.stick.workload
-        plan = layout.plan(workload, yardstick.slot_counts(workload, hidden=hidden))
-        role = Role(
-            uid_slot=_HIDDEN_UID_SLOT if hidden else _SHOWN_UID_SLOT,
-            view=View.LIBRARIES if self.library else View.PYTHON,
+        which = None if self.is_replayed else hidden
+        counts = yardstick.slot_counts(workload, court.device.budget, self.timed, hidden=which)
+        plan = layout.plan(workload, counts)
+        role = dataclasses.replace(
+            HIDDEN if hidden else SHOWN,
+            view=View.LIBRARIES if self.built.library else View.PYTHON,
             sealed=sealed,
-            silent=hidden,
         )
-        contender = Contender(court.block, court.device, plan, role)
-        files = [_file(code) for code in (self.library, court.shop.launcher)] if self.library else []
+        kind = Replayer if self.built.plans else Contender
+        contender = kind(court.block, court.device, plan, role)
+        files = [_file(code) for code in self._files()]
         try:
             contender.load(self._program(), files, self.patience)
         except (RejectedError, InfrastructureError):
@@ -66,17 +82,33 @@ class Entry:
                 os.close(fd)
         return contender
 
+    def _files(self) -> list[bytes]:
+        """What the program is made of besides sources."""
+        if self.is_replayed:
+            return [plan_file(merge(list(self.built.plans.values())))]
+        if self.built.cache:
+            return [self.built.cache]
+        return [self.built.library, self.court.shop.launcher] if self.built.library else []
+
     def _program(self) -> Program:
-        workload = self.stick.workload
-        return Program(
-            adapter="native" if self.library else "python",
-            entry_point=self.candidate.entry_point,
-            sources=() if self.library else self.candidate.sources,
-            interpret=self.interpreted,
-            threads=len(self.court.device.contender_cores),
-            input_count=len(workload.inputs),
-            output_count=len(workload.outputs),
-        )
+        adapter: Adapter = "native" if self.built.library else "replay" if self.built.plans else "python"
+        program = python_program(self.candidate, self.stick.workload, self.court.device)
+        kept = self.candidate.sources if adapter == "python" else ()
+        changes = {"adapter": adapter, "sources": kept, "cached": bool(self.built.cache)}
+        return program.model_copy(update={**changes, "interpret": self.interpreted})
+
+
+def python_program(candidate: Candidate, workload: Workload, device: Device) -> Program:
+    """A candidate whose host code is Python."""
+    return Program(
+        adapter="python",
+        entry_point=candidate.entry_point,
+        sources=candidate.sources,
+        device=device.index,
+        threads=len(device.contender_cores),
+        input_count=len(workload.inputs),
+        output_count=len(workload.outputs),
+    )
 
 
 def _file(content: bytes) -> int:

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from gpuworker.devices.device import DeviceFacts
 
 
+_CLOCKS = {
+    True: f"{TimingMethod.SLOPE} swept",
+    False: f"{TimingMethod.TRUSTED_LAUNCH} or {TimingMethod.SLOPE}, cold L2",
+}
+"""By whether the device is a CPU. Both clocks of a GPU must agree, so their numbers may be ranked together."""
+
+
 def compiler_version() -> str:
     """First line of `g++ --version`, empty where there is none."""
     try:
@@ -41,11 +48,12 @@ def environment(facts: DeviceFacts, workload_hash: str) -> Environment:
         device=facts.model,
         driver=facts.driver,
         runtime=facts.runtime,
-        policy=f"{facts.sandbox} {TimingMethod.SLOPE} swept cores={facts.cores}",
+        policy=f"{facts.sandbox} {_CLOCKS[facts.device_class == 'cpu']} cores={facts.cores}",
         workload=workload_hash,
     )
 
 
-def baseline_name() -> str:
+def baseline_name(facts: DeviceFacts) -> str:
     """What speed-ups are against."""
-    return f"torch eager {metadata.version('torch')}, same cores"
+    where = "same cores" if facts.device_class == "cpu" else "CUDA graph, same device"
+    return f"torch eager {metadata.version('torch')}, {where}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
-from gpuworker import correctness, inputs, intake, layout
-from gpuworker.contender import Contender, Patience
+from gpuworker import correctness, inputs, intake, layout, rehearsal, tracing
+from gpuworker.built import Built
+from gpuworker.contender import Contender, Patience, cell_order
 from gpuworker.devices.device import DeviceBusyError
-from gpuworker.entry import Entry
+from gpuworker.entry import SHOWN, Entry, python_program
 from gpuworker.report import Report
 from gpuworker.timing import EFFORTS, Match
 from gpuworker.verdicts import InfrastructureError, RejectedError
@@ -21,18 +23,23 @@ from search.records import (
     EvaluationStatus,
     Language,
     Tier,
+    TimingMethod,
     Verdict,
 )
 from search.workload import Workload
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpuworker.ahead import Key
     from gpuworker.court import Court
+    from gpuworker.cuda.device_facts import GhostDevice
+    from gpuworker.devices.device import DeviceBudget
+    from search.records import Candidate
     from search.workload import Case
 
 _LEASE_WAIT_S = 90.0
 _PASS_S = 10.0
-_CASE_BYTES = 256 << 20
-"""Inputs and outputs of one call; specimens take many times that."""
 _INTERPRETED_PASS_S = 60.0
 _NOISE = {EvaluationStatus.UNSTABLE_TIMING, EvaluationStatus.TIMING_MISMATCH}
 """What a noisy machine can do to an honest candidate; a dishonest one meets it every time."""
@@ -66,17 +73,23 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
     """Stages that need no device, then the rest on it."""
     deadline = time.monotonic() + request.deadline_s
     with report.stage(EvaluationStage.INTAKE):
-        workload = _workload(request)
+        workload = _workload(request, court.device.budget)
         report.workload_hash = workload.hash
-        candidate = intake.admit(request.candidate, workload)
+        candidate = intake.admit(request.candidate, workload, gpu=court.device.index >= 0)
+    if court.device.index >= 0:
+        # Its context takes a quarter of a second, which pass while it compiles.
+        court.block.spare(cell_order(court.device, SHOWN, 0))
     with report.stage(EvaluationStage.STATIC):
-        report.verdicts = court.shop.screen(candidate, request.contract)
+        report.verdicts = court.ahead.take(
+            ("screen", request.id), lambda: _screened(request, candidate, court)
+        )
         _keep_contract(report.verdicts)
     with report.stage(EvaluationStage.BUILD) as details:
-        library = b""
-        if candidate.language is Language.CPP:
-            library, details["cached"] = court.shop.build(candidate, deadline)
-    untimed = court.interpret or candidate.language is Language.TRITON
+        built = court.ahead.take(("build", request.id), lambda: _built(candidate, workload, court, deadline))
+        details.update(built.details)
+    if built.plans:
+        report.method = TimingMethod.TRUSTED_LAUNCH
+    untimed = court.interpret or (candidate.language is Language.TRITON and court.device.index < 0)
     cases = [] if untimed else _timed_cases(workload, request.tier)
     started = time.monotonic()
     stick = court.yardstick(workload, [case.name for case in cases])
@@ -84,10 +97,56 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
     deadline += time.monotonic() - started
     most_s = _INTERPRETED_PASS_S if untimed else _PASS_S
     patience = Patience(deadline, min(most_s, request.deadline_s / 2))
-    _on_device(Entry(candidate, library, stick, court, patience), cases, request.tier, report)
+    _on_device(
+        Entry(candidate, built, stick, court, patience, tuple(case.name for case in cases)),
+        cases,
+        request.tier,
+        report,
+    )
 
 
-def _workload(request: EvaluationRequest) -> Workload:
+def prepare(requests: Sequence[EvaluationRequest], court: Court) -> None:
+    """Do all work of a batch that needs no device side by side; what fails is told when its turn comes."""
+    jobs: list[tuple[Key, Callable[[], object]]] = []
+    for request in requests:
+        try:
+            workload = _workload(request, court.device.budget)
+            candidate = intake.admit(request.candidate, workload, gpu=court.device.index >= 0)
+        except RejectedError:
+            continue
+        deadline = time.monotonic() + request.deadline_s
+        jobs.append((("screen", request.id), partial(_screened, request, candidate, court)))
+        jobs.append((("build", request.id), partial(_built, candidate, workload, court, deadline)))
+    court.ahead.start(jobs)
+
+
+def _screened(request: EvaluationRequest, candidate: Candidate, court: Court) -> tuple[ClauseVerdict, ...]:
+    return court.shop.screen(candidate, request.contract)
+
+
+def _built(candidate: Candidate, workload: Workload, court: Court, deadline: float) -> Built:
+    device = court.device
+    if candidate.language is Language.CPP or candidate.language is Language.CUDA:
+        library, cached = court.shop.build(candidate, deadline)
+        return Built(library=library, details={"cached": cached})
+    if candidate.language is Language.TRITON and device.ghost is not None:
+        return _traced(candidate, workload, court, device.ghost, deadline)
+    return Built()
+
+
+def _traced(
+    candidate: Candidate, workload: Workload, court: Court, ghost: GhostDevice, deadline: float
+) -> Built:
+    """A launch plan, or what host code needs that no plan can hold."""
+    try:
+        return tracing.trace(court.shop, candidate, workload, ghost, deadline)
+    except tracing.UnreplayableError as error:
+        program = python_program(candidate, workload, court.device)
+        cache = rehearsal.rehearse(court, program, workload, deadline)
+        return Built(cache=cache, details={"host_code": str(error)})
+
+
+def _workload(request: EvaluationRequest, budget: DeviceBudget) -> Workload:
     try:
         workload = Workload.load(request.workload)
         largest = max(layout.slot_bytes(workload, case) for case in workload.cases)
@@ -95,7 +154,7 @@ def _workload(request: EvaluationRequest) -> Workload:
         message = f"the workload is not valid: {error}"
         raise RejectedError(EvaluationStatus.INVALID_REFERENCE, message) from error
     inputs.admit(workload)
-    if largest > _CASE_BYTES:
+    if largest > budget.case_bytes:
         raise RejectedError(EvaluationStatus.INVALID_REFERENCE, "a case is too large for this device")
     if all(case.hidden for case in workload.cases):
         raise RejectedError(EvaluationStatus.INVALID_REFERENCE, "every case is hidden")
@@ -139,7 +198,8 @@ def _check_and_time(entry: Entry, cases: list[Case], tier: Tier, report: Report)
                 details["case"] = case.name
                 if report.discarded:
                     details["discarded"] = list(report.discarded)
-                _time(running[case.hidden], case, entry, tier, report)
+                passes_us = _time(running[case.hidden], case, entry, tier, report)
+                details["passes_us"] = [list(pair) for pair in passes_us]
     except RejectedError as error:
         _close(running)
         raise correctness.name_crash(error, entry) from error
@@ -156,20 +216,26 @@ def _examine(entry: Entry, report: Report, running: dict[bool, Contender]) -> No
     with report.stage(EvaluationStage.CORRECTNESS) as details:
         details["calls"] = correctness.check(running[False], entry, hidden=False)
         if any(case.hidden for case in entry.stick.workload.cases):
-            running[True] = entry.start(hidden=True)
+            running[True] = running[False] if entry.is_replayed else entry.start(hidden=True)
+            running[True].silence()
             details["hidden_calls"] = correctness.check(running[True], entry, hidden=True)
     with report.stage(EvaluationStage.INTEGRITY) as details:
         details["threads"] = max(contender.census() for contender in running.values())
 
 
 def _close(running: dict[bool, Contender]) -> None:
-    while running:
-        running.popitem()[1].close()
+    for contender in set(running.values()):
+        contender.close()
+    running.clear()
 
 
-def _time(contender: Contender, case: Case, entry: Entry, tier: Tier, report: Report) -> None:
+def _time(
+    contender: Contender, case: Case, entry: Entry, tier: Tier, report: Report
+) -> tuple[tuple[float, float], ...]:
+    """Time one case; its passes, for the evidence."""
     match = Match(contender, entry.stick, case.name, EFFORTS[tier], entry.patience)
     with entry.court.device.lease(_LEASE_WAIT_S):
-        result = match.play(entry.court.bandwidth)
+        result = match.play(entry.court.ceiling)
     contender.census()
     report.timed(result, entry.stick.workload)
+    return result.passes_us

@@ -1,4 +1,4 @@
-"""Lower bound of a call's time from what this core can read and write; nothing honest is faster.
+"""Lower bound of a call's time from what the device can move and compute at most; nothing honest is faster.
 
 Bandwidth depends on how much memory is swept, so it is measured at several sizes with the C library's own
 loops, and a case is held against the size just below the one its passes sweep, which errs in its favour.
@@ -9,15 +9,16 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuworker import layout
+from gpuworker.devices.device import Bandwidth
 from search.workload import ITEM_BYTES, evaluate_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gpuworker.devices.device import Ceiling
     from search.workload import Case, Workload
 
 SHARE = 0.9
@@ -28,15 +29,6 @@ _libc = ctypes.CDLL(None)
 _libc.memchr.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)
 _libc.memchr.restype = ctypes.c_void_p
 _libc.memset.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)
-
-
-@dataclass(frozen=True)
-class Bandwidth:
-    """Bytes per second at one swept size."""
-
-    swept_bytes: int
-    read: float
-    write: float
 
 
 def measure(cores: tuple[int, ...]) -> tuple[Bandwidth, ...]:
@@ -71,20 +63,30 @@ def _best(sweep: Callable[[], object], size: int) -> float:
     return repeats * size / fastest
 
 
-def floor_us(workload: Workload, case: Case, swept_bytes: int, measured: tuple[Bandwidth, ...]) -> float:
+def floor_us(workload: Workload, case: Case, swept_bytes: int, ceiling: Ceiling) -> float:
     """No call of this case can take less, given that its passes sweep so much memory."""
-    smaller = [one for one in measured if one.swept_bytes <= swept_bytes]
-    bandwidth = smaller[-1] if smaller else measured[0]
+    smaller = [one for one in ceiling.bandwidth if one.swept_bytes <= swept_bytes]
+    bandwidth = smaller[-1] if smaller else ceiling.bandwidth[0]
+    sizes = workload.sizes(case)
+    operations = evaluate_expression(workload.floor.operations, sizes) if workload.floor.operations else 0
+    seconds = max(
+        operations / ceiling.operations, _moving_s(workload, case, bandwidth, duplex=ceiling.duplex)
+    )
+    return SHARE * seconds * 1e6
+
+
+def _moving_s(workload: Workload, case: Case, bandwidth: Bandwidth, *, duplex: bool) -> float:
     sizes = workload.sizes(case)
     if workload.floor.bytes:
-        total = evaluate_expression(workload.floor.bytes, sizes)
-        return SHARE * total / max(bandwidth.read, bandwidth.write) * 1e6
+        return evaluate_expression(workload.floor.bytes, sizes) / max(bandwidth.read, bandwidth.write)
     written = sum(
         ITEM_BYTES[tensor.dtype] * _elements(workload.shape(tensor, sizes))
         for tensor in workload.outputs.values()
     )
     read = layout.slot_bytes(workload, case) - written
-    return SHARE * max(read / bandwidth.read, written / bandwidth.write) * 1e6
+    if not duplex:
+        return (read + written) / max(bandwidth.read, bandwidth.write)
+    return max(read / bandwidth.read, written / bandwidth.write)
 
 
 def _elements(shape: tuple[int, ...]) -> int:

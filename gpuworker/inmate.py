@@ -10,11 +10,14 @@ import os
 import socket
 import struct
 import sys
+import tarfile
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import torch
 
 from gpuworker import sandbox, wire, workshop
-from gpuworker.adapters.registry import ADAPTERS, prepare
+from gpuworker.adapters.registry import ADAPTERS, CACHE_FOLDER, prepare
 from gpuworker.devices.cpu import CpuAttachment
 from gpuworker.launch import become_launcher
 from gpuworker.layout import Layout
@@ -27,14 +30,20 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from gpuworker.devices.device import Attachment
-    from gpuworker.program import Call
+    from gpuworker.program import Call, ClockedCall
 
 PASS = struct.Struct("=8sI")
 """A nonce that the answer must repeat, and how many slot numbers (32 bit) follow."""
+SECONDS = struct.Struct("=d")
+"""After the nonce, where a process of ours or the baseline answers with a time."""
 
 
-def main(profile: Profile, mode: sandbox.Mode, control: int) -> None:
+def main(profile: Profile, mode: sandbox.Mode, control: int, device: int = -1) -> None:
     """Take the order and carry it out; returns when the judge closes the socket."""
+    if device >= 0:
+        from gpuworker.cuda import driver
+
+        driver.open_context(device)
     with socket.socket(fileno=control) as judge:
         try:
             frame = wire.receive(judge)
@@ -43,6 +52,10 @@ def main(profile: Profile, mode: sandbox.Mode, control: int) -> None:
                     _contend(judge, frame, mode)
                 case Profile.BUILD:
                     workshop.build(frame, mode)
+                case Profile.REHEARSE:
+                    _rehearse(frame, mode)
+                case Profile.TRACE:
+                    _trace(frame, mode)
                 case Profile.SCREEN:
                     workshop.screen(frame, mode)
         except wire.WireClosedError:
@@ -53,30 +66,110 @@ def _contend(judge: socket.socket, frame: wire.Frame, mode: sandbox.Mode) -> Non
     order = frame.document
     program = Program.load(order["program"])
     layout = Layout.load(order["layout"])
-    if program.adapter == "native":
+    if program.adapter == "native" and order["device"] < 0:
         become_launcher(order, program, layout, (judge.fileno(), *frame.files), mode)
-    memory = CpuAttachment(layout, frame.files[:2], sealed=order["sealed"])
-    prepare(program)
+    memory = _attached(order, layout, frame.files)
+    if program.adapter == "replay":
+        _replay(judge, frame, layout, memory, mode)
+    prepare(program, frame.files[2:])
     judge.sendall(bytes.fromhex(order["attached"]))
     sandbox.apply_filter(Profile.CONTENDER, mode)
     with _Ending(Exit.LOAD_FAILED):
-        calls = ADAPTERS[program.adapter](program, layout, memory)
+        calls = ADAPTERS[program.adapter](program, layout, memory, frame.files[2:])
     gc.collect()
     gc.disable()
     judge.sendall(bytes.fromhex(order["ready"]))
     with _Ending(Exit.RAISED):
+        clock = _DeviceClock() if program.clocked else None
         while True:
-            _one_pass(judge, calls, memory)
+            _one_pass(judge, calls, memory, clock)
 
 
-def _one_pass(judge: socket.socket, calls: Sequence[Call], memory: Attachment) -> None:
+def _rehearse(frame: wire.Frame, mode: sandbox.Mode) -> None:
+    program, layout = Program.load(frame.document["program"]), Layout.load(frame.document["layout"])
+    memory = _attached(frame.document, layout, frame.files)
+    prepare(program)
+    sandbox.apply_filter(Profile.REHEARSE, mode)
+    with _Ending(Exit.RAISED):
+        for call in ADAPTERS[program.adapter](program, layout, memory, ()):
+            call()
+        memory.synchronise()
+    with os.fdopen(frame.files[2], "wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
+        archive.add(CACHE_FOLDER, arcname=".")
+
+
+def _trace(frame: wire.Frame, mode: sandbox.Mode) -> None:
+    from gpuworker.cuda import tracer
+
+    tracer.trace(frame, mode)
+
+
+def _attached(order: dict[str, Any], layout: Layout, files: Sequence[int]) -> Attachment:
+    if order["device"] < 0:
+        return CpuAttachment(layout, files[:2], sealed=order["sealed"])
+    from gpuworker.devices.cuda import CudaAttachment
+
+    return CudaAttachment(order["device"], layout, files[:2], sealed=order["sealed"])
+
+
+def _replay(
+    judge: socket.socket, frame: wire.Frame, layout: Layout, memory: Attachment, mode: sandbox.Mode
+) -> NoReturn:
+    from gpuworker.cuda import replay
+
+    with _Ending(Exit.OURS):
+        replay.serve(judge, frame, layout, memory, mode, _Passes(judge))
+    os._exit(0)
+
+
+class _Passes:
+    """Passes that a replay is asked for."""
+
+    def __init__(self, judge: socket.socket) -> None:
+        self._judge = judge
+
+    def take(self) -> tuple[bytes, tuple[int, ...]]:
+        return _next_pass(self._judge)
+
+    def answer(self, nonce: bytes, seconds: float) -> None:
+        self._judge.sendall(nonce + SECONDS.pack(seconds))
+
+
+def _next_pass(judge: socket.socket) -> tuple[bytes, tuple[int, ...]]:
     nonce, count = PASS.unpack(_exactly(judge, PASS.size))
-    order = struct.unpack(f"={count}I", _exactly(judge, 4 * count))
+    return nonce, struct.unpack(f"={count}I", _exactly(judge, 4 * count))
+
+
+def _one_pass(
+    judge: socket.socket, calls: Sequence[Call], memory: Attachment, clock: _DeviceClock | None
+) -> None:
+    nonce, order = _next_pass(judge)
+    if clock:
+        clock.start()
     for call in [calls[slot] for slot in order]:
         if call():
             os._exit(Exit.NONZERO)
+    if clock:
+        nonce += SECONDS.pack(clock.stop())
+        for slot in order:
+            cast("ClockedCall", calls[slot]).store()
     memory.synchronise()
     judge.sendall(nonce)
+
+
+class _DeviceClock:
+    """Seconds between two points of the device's queue."""
+
+    def __init__(self) -> None:
+        self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]  # type: ignore[no-untyped-call]
+
+    def start(self) -> None:
+        self._events[0].record()
+
+    def stop(self) -> float:
+        self._events[1].record()
+        self._events[1].synchronize()
+        return float(self._events[0].elapsed_time(self._events[1]) * 1e-3)
 
 
 def _exactly(judge: socket.socket, size: int) -> bytes:
@@ -87,6 +180,16 @@ def _exactly(judge: socket.socket, size: int) -> bytes:
             raise wire.WireClosedError("the judge closed")
         data += part
     return data
+
+
+def _device_fault(error: BaseException) -> Exit | None:
+    """Errors of a GPU come as RuntimeError with the driver's words in the text."""
+    text = str(error)
+    if "illegal memory access" in text or "misaligned address" in text:
+        return Exit.ILLEGAL_ADDRESS
+    if "device-side assert" in text:
+        return Exit.DEVICE_ASSERT
+    return Exit.DEVICE_FAULT if "CUDA error" in text else None
 
 
 class _Ending:
@@ -108,8 +211,10 @@ class _Ending:
                 os._exit(0)
             case WrongOutputError():
                 code = error.exit
-            case MemoryError():
+            case MemoryError() | torch.OutOfMemoryError():
                 code = Exit.OUT_OF_MEMORY
+            case RuntimeError() if fault := _device_fault(error):
+                code = fault
             case _:
                 code = self._failure
         traceback.print_exception(error)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import torch
 
-from gpuworker.devices.cpu import TORCH_TYPES
+from gpuworker.dtypes import TORCH_TYPES
 from gpuworker.verdicts import RejectedError
 from search.records import EvaluationStatus
-from search.workload import Case, DType, RandomInput, ScalarInput, Tensor, Workload
+from search.workload import CustomInput, DType, RandomInput, SafetensorsInput, ScalarInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from search.workload import Case, Generator, Tensor, Workload
 
 
 class Flavour(StrEnum):
@@ -28,7 +32,6 @@ class Flavour(StrEnum):
     MASKED = "with -inf"
 
 
-_UNDRAWN = "this judge cannot make {} inputs yet (input `{}`)"
 _NARROW = {DType.FLOAT8_E4M3FN, DType.FLOAT8_E5M2, DType.FLOAT4_E2M1FN_X2}
 
 
@@ -42,58 +45,95 @@ def admit(workload: Workload) -> None:
         if tensor.dtype in _NARROW:
             raise _refused(f"this judge cannot compare {tensor.dtype} yet (`{name}`)")
     for case in workload.cases:
-        if case.tolerance is not None:
-            raise _refused(f"case {case.name}: this judge does not honour a tolerance of its own yet")
-        if empty := [axis for axis, size in workload.sizes(case).items() if size == 0]:
-            raise _refused(f"case {case.name}: axis {empty[0]} is empty, which this judge cannot run yet")
+        sizes = workload.sizes(case)
+        written = sum(math.prod(workload.shape(output, sizes)) for output in workload.outputs.values())
+        if case.timed and not written:
+            raise _refused(f"case {case.name}: is timed, but its outputs are empty")
         for name, source in case.inputs.items():
-            if not isinstance(source, RandomInput | ScalarInput):
-                raise _refused(f"case {case.name}: {_UNDRAWN.format(source.type, name)}")
+            if isinstance(source, SafetensorsInput):
+                raise _refused(f"case {case.name}: this judge cannot read safetensors yet (input `{name}`)")
 
 
 def _refused(message: str) -> RejectedError:
     return RejectedError(EvaluationStatus.INVALID_REFERENCE, message)
 
 
-def secret_generator() -> torch.Generator:
+def secret_generator(device: torch.device | str = "cpu") -> torch.Generator:
     """Random numbers from a seed that leaves no trace."""
-    generator = torch.Generator()
-    generator.manual_seed(int.from_bytes(os.urandom(8), "little") >> 1)
+    generator = torch.Generator(device)
+    generator.manual_seed(secret_seed())
     return generator
 
 
-def draw(workload: Workload, case: Case, flavour: Flavour, generator: torch.Generator) -> list[torch.Tensor]:
-    """All inputs of a case, contiguous, in the declared types."""
+def secret_seed() -> int:
+    """63 random bits."""
+    return int.from_bytes(os.urandom(8), "little") >> 1
+
+
+def draw(
+    workload: Workload,
+    case: Case,
+    flavour: Flavour,
+    generator: torch.Generator,
+    custom: Mapping[str, torch.Tensor] = MappingProxyType({}),
+) -> list[torch.Tensor]:
+    """All inputs of a case, contiguous, in the declared types, on the generator's device.
+
+    Args:
+        workload: declares the inputs.
+        case: says how each is made.
+        flavour: changes the values of the first random float.
+        generator: draws the random ones.
+        custom: the case's custom inputs by name.
+    """
     sizes = workload.sizes(case)
     values = []
     twist = _TWISTS[flavour]
     for name, tensor in workload.inputs.items():
         source = case.inputs.get(name, RandomInput())
-        if not isinstance(source, RandomInput | ScalarInput):
-            raise _refused(_UNDRAWN.format(source.type, name))
         shape = workload.shape(tensor, sizes)
-        value = _draw(source, tensor, shape, generator)
+        value = custom[name] if isinstance(source, CustomInput) else _draw(source, tensor, shape, generator)
         if isinstance(source, RandomInput) and value.is_floating_point():
             value, twist = twist(value, generator), _as_declared
-        values.append(value.to(TORCH_TYPES[tensor.dtype]).contiguous())
+        values.append(value.to(generator.device, TORCH_TYPES[tensor.dtype]).contiguous())
     return values
 
 
 def _draw(
-    source: RandomInput | ScalarInput, tensor: Tensor, shape: tuple[int, ...], generator: torch.Generator
+    source: Generator, tensor: Tensor, shape: tuple[int, ...], generator: torch.Generator
 ) -> torch.Tensor:
-    if isinstance(source, ScalarInput):
-        return torch.full(shape, source.value, dtype=torch.float64 if tensor.dtype.is_float else torch.int64)
-    if not tensor.dtype.is_float:
-        low, high = (0, 2) if tensor.dtype == "bool" else (0, 8) if tensor.dtype == "uint8" else (-8, 8)
-        return torch.randint(low, high, shape, generator=generator)
+    match source:
+        case ScalarInput():
+            wide = torch.float64 if tensor.dtype.is_float else torch.int64
+            return torch.full(shape, source.value, dtype=wide, device=generator.device)
+        case RandomInput():
+            drawn = _floats if tensor.dtype.is_float else _integers
+            return drawn(source, tensor.dtype, shape, generator)
+    raise _refused(f"this judge cannot make {source.type} inputs")
+
+
+def _integers(
+    source: RandomInput, dtype: DType, shape: tuple[int, ...], generator: torch.Generator
+) -> torch.Tensor:
+    low, high = (0, 2) if dtype == "bool" else (0, 8) if dtype == "uint8" else (-8, 8)
+    if source.low is not None and source.high is not None:
+        low, high = source.low, source.high
+    return torch.randint(low, high, shape, generator=generator, device=generator.device)
+
+
+def _floats(
+    source: RandomInput, dtype: DType, shape: tuple[int, ...], generator: torch.Generator
+) -> torch.Tensor:
+    device = generator.device
     match source.distribution:
         case "uniform":
-            value = torch.rand(shape, generator=generator).mul_(2.0).sub_(1.0)
+            value = torch.rand(shape, generator=generator, device=device).mul_(2.0).sub_(1.0)
         case "heavy_tail":
-            value = _heavy(torch.randn(shape, generator=generator), generator)
+            value = _heavy(torch.randn(shape, generator=generator, device=device), generator)
+        case "cauchy":
+            value = torch.empty(shape, device=device).cauchy_(generator=generator)
         case _:
-            value = torch.randn(shape, generator=generator)
+            value = torch.randn(shape, generator=generator, device=device)
     return value.mul_(source.scale)
 
 
@@ -101,7 +141,7 @@ def _heavy(value: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Student's t with three degrees of freedom: normal over the root of a mean of three squares."""
     squares = torch.zeros_like(value)
     for _ in range(3):
-        squares += torch.randn(value.shape, generator=generator).square_()
+        squares += torch.randn(value.shape, generator=generator, device=generator.device).square_()
     return value / squares.div_(3.0).sqrt_().clamp_(min=1e-3)
 
 
@@ -110,15 +150,17 @@ def _as_declared(value: torch.Tensor, generator: torch.Generator) -> torch.Tenso
 
 
 def _with_zeros(value: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return value.masked_fill_(torch.rand(value.shape, generator=generator) < 0.25, 0.0)
+    return value.masked_fill_(
+        torch.rand(value.shape, generator=generator, device=generator.device) < 0.25, 0.0
+    )
 
 
 def _masked(value: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """-inf at one element in eight, but never over a whole row."""
     if value.ndim == 0:
         return value
-    mask = torch.rand(value.shape, generator=generator) < 0.125
-    mask[..., 0] = False
+    mask = torch.rand(value.shape, generator=generator, device=generator.device) < 0.125
+    mask[..., :1] = False
     return value.masked_fill_(mask, -torch.inf)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from gpuworker import signature
 from gpuworker.verdicts import RejectedError
 from search.knobs import KnobError, with_knobs
 from search.records import SOURCE_LIMIT_BYTES, EvaluationStatus, Language, SourceFile
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
     from search.records import Candidate
     from search.workload import Workload
 
-_LANGUAGES = (Language.CPP, Language.TRITON, Language.PYTORCH)
+_LANGUAGES = {
+    False: (Language.CPP, Language.TRITON, Language.PYTORCH),
+    True: (Language.CUDA, Language.TRITON, Language.PYTORCH),
+}
+"""By whether the device is a GPU."""
 _HIDDEN = {
     "\u202a",
     "\u202b",
@@ -29,13 +34,14 @@ _HIDDEN = {
 }
 
 
-def admit(candidate: Candidate, workload: Workload) -> Candidate:
+def admit(candidate: Candidate, workload: Workload, *, gpu: bool = False) -> Candidate:
     """The candidate with its knob values written into its sources where the language wants them there.
 
     Raises:
-        RejectedError: too long, hidden characters, a knob that is not there, or a language not taken here.
+        RejectedError: too long, empty, hidden characters, a knob that is not there, no entry point or one that takes
+            other arguments, or a language not taken here.
     """
-    if candidate.language not in _LANGUAGES:
+    if candidate.language not in _LANGUAGES[gpu]:
         raise RejectedError(
             EvaluationStatus.COMPILE_ERROR, f"this device class does not take {candidate.language}"
         )
@@ -46,7 +52,9 @@ def admit(candidate: Candidate, workload: Workload) -> Candidate:
         _readable(file)
     if ".." in "/".join(file.path for file in candidate.sources).split("/"):
         raise RejectedError(EvaluationStatus.COMPILE_ERROR, "a path leads out of the candidate's folder")
-    return _with_knobs(candidate)
+    admitted = _with_knobs(candidate)
+    signature.check(admitted, workload)
+    return admitted
 
 
 def _readable(file: SourceFile) -> None:
@@ -58,12 +66,13 @@ def _readable(file: SourceFile) -> None:
         raise RejectedError(
             EvaluationStatus.COMPILE_ERROR, f"{file.path} is longer than {SOURCE_LIMIT_BYTES} bytes"
         )
-    for character in file.content:
+    if not file.content.strip():
+        raise RejectedError(EvaluationStatus.COMPILE_ERROR, f"{file.path} is empty")
+    for place, character in enumerate(file.content):
         if character in _HIDDEN or (unicodedata.category(character) == "Cc" and character not in "\n\r\t\f"):
-            name = f"U+{ord(character):04X}"
-            raise RejectedError(
-                EvaluationStatus.COMPILE_ERROR, f"{file.path} holds the control character {name}"
-            )
+            line = file.content.count("\n", 0, place) + 1
+            message = f"{file.path}, line {line}: holds the control character U+{ord(character):04X}"
+            raise RejectedError(EvaluationStatus.COMPILE_ERROR, message)
 
 
 def _with_knobs(candidate: Candidate) -> Candidate:

@@ -17,7 +17,7 @@ from gpuworker import canary, environment, wire
 from gpuworker.cells import CellBlock
 from gpuworker.court import Court
 from gpuworker.devices.cpu import CpuDevice
-from gpuworker.evaluate import evaluate
+from gpuworker.evaluate import evaluate, prepare
 from gpuworker.shop import Shop
 from gpuworker.verdicts import InfrastructureError
 from search.records import EvaluationRequest
@@ -25,6 +25,7 @@ from search.records import EvaluationRequest
 if TYPE_CHECKING:
     import socket
 
+    from gpuworker.devices.device import Device
     from gpuworker.options import Options
     from gpuworker.sandbox import Mode
 
@@ -40,20 +41,40 @@ def main(runner: socket.socket, zygote: socket.socket, options: Options, mode: M
     wire.send(runner, {"event": "ready", "device": court.device.facts.dump()})
     try:
         while True:
-            request = EvaluationRequest.load(wire.receive(runner).document["request"])
-            wire.send(runner, {"event": "record", "evaluation": evaluate(request, court).dump()})
+            document = wire.receive(runner).document
+            if "batch" in document:
+                prepare([EvaluationRequest.load(one) for one in document["batch"]], court)
+            else:
+                request = EvaluationRequest.load(document["request"])
+                wire.send(runner, {"event": "record", "evaluation": evaluate(request, court).dump()})
     except wire.WireClosedError:
         return
 
 
+def _device(options: Options, mode: Mode, runtime: str) -> Device:
+    if options.cuda_index < 0:
+        return CpuDevice(options.cores, mode, runtime, Path(options.state))
+    from gpuworker.devices.cuda import CudaDevice
+
+    return CudaDevice(options.cuda_index, options.cores, mode, runtime, Path(options.state))
+
+
+def nodes(options: Options) -> tuple[str, ...]:
+    """Device files that a cell with a GPU needs."""
+    if options.cuda_index < 0:
+        return ()
+    wanted = [f"nvidia{options.cuda_index}", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
+    return tuple(f"/dev/{name}" for name in wanted if Path(f"/dev/{name}").exists())
+
+
 def _open(zygote: socket.socket, options: Options, mode: Mode) -> Court:
     compiler = environment.compiler_version()
-    device = CpuDevice(options.cores, mode, environment.runtime(compiler), Path(options.state))
+    device = _device(options, mode, environment.runtime(compiler))
     os.sched_setaffinity(0, device.judge_cores)
     torch.set_num_threads(len(device.judge_cores))
     mount_point = Path(options.state) / "root"
     mount_point.mkdir(exist_ok=True)
-    block = CellBlock(zygote, mode, str(mount_point))
+    block = CellBlock(zygote, mode, str(mount_point), nodes(options))
     canary.prove(block, device)
-    shop = Shop(block, device.judge_cores, Path(options.state), compiler)
+    shop = Shop(block, device, Path(options.state), compiler)
     return Court(block, device, shop, interpret=options.device == "interpret")

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 4096
 GUARD_BYTES = 1024
-OUTPUT_SKEW_BYTES = 2112
-"""Outputs start at another offset in their page than inputs, so that row i of both never fights for one cache set."""
+OUTPUT_SKEW_BYTES = 2176
+"""Outputs start at another offset in their page than inputs, so that row i of both never fights for one cache set.
+
+A multiple of 128, so that a warp of a GPU writes whole cache lines.
+"""
 
 
 class Region(Record):

@@ -7,6 +7,8 @@ import torch
 from gpuworker.compare import Expected, wrong_elements
 from search.records import EvaluationStatus
 
+_SAMPLE_ELEMENTS = 1 << 20
+
 
 def explain(
     name: str, output: torch.Tensor, expected: Expected, unwritten: torch.Tensor
@@ -44,7 +46,7 @@ def explain(
 
 
 def _character(output: torch.Tensor, expected: Expected, wrong: torch.Tensor) -> str:
-    if not bool(output.to(torch.float64).abs().any()):
+    if not bool((output != 0).any()):
         return ": all zeros"
     if bool((output == output.reshape(-1)[0]).all()):
         return ": the same value everywhere"
@@ -54,7 +56,7 @@ def _character(output: torch.Tensor, expected: Expected, wrong: torch.Tensor) ->
 
 
 def _constant_factor(output: torch.Tensor, expected: Expected) -> float | None:
-    got, value = output.reshape(-1).double(), expected.value.reshape(-1).double()
+    got, value = _sample(output).double(), _sample(expected.value).double()
     usable = value.abs() > value.abs().mean() * 0.1
     if not bool(usable.any()) or not bool(value.isfinite().all()):
         return None
@@ -64,12 +66,19 @@ def _constant_factor(output: torch.Tensor, expected: Expected) -> float | None:
     return middle if constant and abs(middle - 1.0) > 2e-3 else None
 
 
+def _sample(value: torch.Tensor) -> torch.Tensor:
+    """Enough elements to see a pattern, from all over the tensor."""
+    flat = value.reshape(-1)
+    return flat[:: max(1, len(flat) // _SAMPLE_ELEMENTS)]
+
+
 def _worst(output: torch.Tensor, expected: Expected, wrong: torch.Tensor) -> str:
     if not output.is_floating_point():
         return ""
-    error = (output.double() - expected.value.reshape(output.shape).double()).abs()
-    error = torch.where(wrong & error.isfinite(), error, 0.0)
-    return f"; largest error {float(error.max()):.3g}"
+    error = (output[wrong].double() - expected.value.reshape(output.shape)[wrong].double()).abs()
+    return (
+        f"; largest error {float(error[error.isfinite()].max()):.3g}" if bool(error.isfinite().any()) else ""
+    )
 
 
 def _where(mask: torch.Tensor) -> str:

@@ -50,6 +50,7 @@ class Report:
         self.workload_hash = content_hash(request.workload)
         self.verdicts: tuple[ClauseVerdict, ...] = ()
         self.device_seconds = 0.0
+        self.method = TimingMethod.SLOPE
         self.discarded: tuple[str, ...] = ()
         """Why earlier blocks of measurements were thrown away."""
 
@@ -105,8 +106,8 @@ class Report:
             cases=tuple(self._cases),
             speedup=geometric_mean(self._ratios, self._weights) if timed else None,
             median_us=self._median_us() if timed else None,
-            baseline=environment.baseline_name() if timed else "",
-            method=TimingMethod.SLOPE if timed else None,
+            baseline=environment.baseline_name(self._facts) if timed else "",
+            method=self.method if timed else None,
             message=message,
             log=log,
             device_seconds=self.device_seconds,

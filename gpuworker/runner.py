@@ -23,6 +23,7 @@ from search.records import Environment, Evaluation, EvaluationStatus, content_ha
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from gpuworker.health.quarantine import Quarantine
     from gpuworker.options import Options
     from search.records import EvaluationRequest
 
@@ -40,9 +41,19 @@ class StartError(Exception):
 class Runner:
     """One device worker's processes."""
 
-    def __init__(self, options: Options) -> None:
-        """Nothing runs until `start`."""
-        self._options = options
+    def __init__(
+        self, options: Options, program: str = "gpuworker.zygote", quarantine: Quarantine | None = None
+    ) -> None:
+        """Nothing runs until `start`.
+
+        Args:
+            options: of the operator.
+            program: module that holds the device side.
+            quarantine: heeded and fed where given; whoever examines a device that is shut out gives none.
+        """
+        self.options = options
+        self._program = program
+        self._quarantine = quarantine
         self._zygote: subprocess.Popen[bytes] | None = None
         self._judge: socket.socket | None = None
         self.device: dict[str, str] = {}
@@ -54,7 +65,7 @@ class Runner:
             StartError: no sandbox, a leaking one, or no answer.
         """
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-P", "-s", "-m", "gpuworker.zygote", "--fd", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-s", "-m", self._program, "--fd", str(theirs.fileno())]
         # The zygote's stdout is our stderr: nothing below may write into a protocol stream of ours.
         self._zygote = subprocess.Popen(
             command,
@@ -65,7 +76,7 @@ class Runner:
         )
         theirs.close()
         self._judge = ours
-        wire.send(ours, self._options.dump())
+        wire.send(ours, self.options.dump())
         answer = self._receive(time.monotonic() + _START_S, lambda: None)
         if answer is None or answer.get("event") != "ready":
             self.close()
@@ -76,9 +87,40 @@ class Runner:
     def evaluate(
         self, requests: Sequence[EvaluationRequest], alive: Callable[[], None]
     ) -> Iterator[Evaluation]:
-        """Judge requests in order; `alive` is called every few seconds meanwhile."""
+        """Judge requests in order; `alive` is called every few seconds meanwhile.
+
+        What needs no device is done for a whole batch first, side by side.
+        """
+        if len(requests) > 1 and self._judge is not None:
+            self._announce(requests)
         for request in requests:
-            yield self._one(request, alive)
+            if self._quarantine and (reason := self._quarantine.reason):
+                yield self._lost(request, 0.0, f"the device is in quarantine: {reason}")
+                continue
+            evaluation = self._one(request, alive)
+            self._count(evaluation)
+            yield evaluation
+
+    def _count(self, evaluation: Evaluation) -> None:
+        if self._quarantine is None:
+            return
+        if evaluation.status is EvaluationStatus.INFRA_ERROR:
+            self._quarantine.fault(evaluation.candidate, evaluation.message)
+        else:
+            self._quarantine.success()
+
+    def ask(self, document: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
+        """One question of another kind than a request, to a program that takes it; None when it died or took too long."""
+        assert self._judge is not None
+        wire.send(self._judge, document)
+        return self._receive(time.monotonic() + patience_s, lambda: None)
+
+    def _announce(self, requests: Sequence[EvaluationRequest]) -> None:
+        assert self._judge is not None
+        try:
+            wire.send(self._judge, {"batch": [request.dump() for request in requests]})
+        except wire.WireClosedError:
+            pass  # the next request finds out
 
     def _one(self, request: EvaluationRequest, alive: Callable[[], None]) -> Evaluation:
         started = time.monotonic()
@@ -93,7 +135,10 @@ class Runner:
             answer = None
         if answer is None:
             self.close()
-            return self._lost(request, time.monotonic() - started)
+            seconds = time.monotonic() - started
+            return self._lost(
+                request, seconds, "the device side died or did not answer, and was started anew"
+            )
         return Evaluation.load(answer["evaluation"])
 
     def _receive(self, deadline: float, alive: Callable[[], None]) -> dict[str, Any] | None:
@@ -109,7 +154,7 @@ class Runner:
             alive()
         return None
 
-    def _lost(self, request: EvaluationRequest, seconds: float) -> Evaluation:
+    def _lost(self, request: EvaluationRequest, seconds: float, message: str) -> Evaluation:
         environment = Environment(
             device_class=self.device.get("device_class", request.device_class),
             device=self.device.get("model", "unknown"),
@@ -121,7 +166,7 @@ class Runner:
             purpose=request.purpose,
             candidate=request.candidate.hash,
             environment=environment,
-            message="the device side died or did not answer, and was started anew",
+            message=message,
             wall_seconds=seconds,
         )
 

@@ -48,6 +48,8 @@ class View(StrEnum):
     """The whole system folder. For building."""
     PYTHON = "python"
     """That, and this Python with its packages. For candidates and references in Python."""
+    DEVICE = "device"
+    """That, and the nodes of one GPU. For whatever runs on it."""
 
 
 class SandboxUnavailableError(Exception):
@@ -64,6 +66,8 @@ class Limits(Record):
     file_bytes: int = 4 * 1024 * 1024
     """Longest file it may write, its log included."""
     files: int = 64
+    device: bool = False
+    """A GPU's driver reserves far more addresses than it uses, so data is limited instead of address space."""
 
 
 def choose_mode(*, unsandboxed: bool) -> Mode:
@@ -116,8 +120,14 @@ def slot_uid(worker_pid: int, slot: int) -> int:
     return FIRST_UID + worker_pid % _WORKERS * _SLOTS_PER_WORKER + slot % _SLOTS_PER_WORKER
 
 
-def raise_walls(mount_point: str, view: View) -> None:
-    """In the first process of a new pid namespace: own mounts, network, IPC and host name, and a minimal root."""
+def raise_walls(mount_point: str, view: View, nodes: Iterable[str] = ()) -> None:
+    """In the first process of a new pid namespace: own mounts, network, IPC and host name, and a minimal root.
+
+    Args:
+        mount_point: empty folder that becomes the root.
+        view: what is there.
+        nodes: device files to add, for the view that has a device.
+    """
     linux.unshare(_NAMESPACES)
     linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", mount_point, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1m,mode=755")
@@ -129,8 +139,8 @@ def raise_walls(mount_point: str, view: View) -> None:
     if view is View.LIBRARIES and (root / "usr/lib/python3").is_dir():
         # Distributions put packages, torch among them, between their libraries.
         linux.mount("tmpfs", str(root / "usr/lib/python3"), "tmpfs", linux.MS_RDONLY, "size=4k")
-    for device in _DEVICES:
-        _bind_file(Path(device), root, read_only=False)
+    for node in (*_DEVICES, *(nodes if view is View.DEVICE else ())):
+        _bind_file(Path(node), root, read_only=False)
     linux.pivot_root(mount_point)
     linux.mount("none", "/", "", linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID)
 
@@ -147,10 +157,12 @@ def _readable(view: View) -> Iterator[Path]:
     """What a cell may read; outer folders first."""
     packages = [str(Path(next(iter(module.__path__))).resolve()) for module in (gpuworker, search)]
     site = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    python = (*_SYSTEM_FOLDERS, sys.base_prefix, sys.prefix, *site, *packages)
     wanted = {
         View.LIBRARIES: _LIBRARY_FOLDERS,
         View.COMPILER: _SYSTEM_FOLDERS,
-        View.PYTHON: (*_SYSTEM_FOLDERS, sys.base_prefix, sys.prefix, *site, *packages),
+        View.PYTHON: python,
+        View.DEVICE: python,
     }[view]
     taken: list[Path] = []
     for path in map(Path, wanted):
@@ -208,10 +220,11 @@ def become(mode: Mode, uid: int, limits: Limits) -> None:
 
 
 def _apply(limits: Limits) -> None:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    address_space = pages * resource.getpagesize() + limits.memory_bytes
+    mapped, _, _, _, _, data, _ = map(int, Path("/proc/self/statm").read_text().split())
+    what = resource.RLIMIT_DATA if limits.device else resource.RLIMIT_AS
+    most = (data if limits.device else mapped) * resource.getpagesize() + limits.memory_bytes
+    resource.setrlimit(what, (most, most))
     for what, most in (
-        (resource.RLIMIT_AS, address_space),
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_NOFILE, limits.files),

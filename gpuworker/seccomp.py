@@ -25,6 +25,10 @@ class Profile(StrEnum):
     CONTENDER = "contender"
     SCREEN = "screen"
     BUILD = "build"
+    TRACE = "trace"
+    """Host code of a candidate without a device: it starts compilers, like a build."""
+    REHEARSE = "rehearse"
+    """The same with a device, before anything is judged."""
 
 
 # name: (x86_64, aarch64); None where the architecture has no such call.
@@ -94,6 +98,8 @@ _DEADLY = frozenset(
 )
 _BUILD_MAY = frozenset({"fork", "vfork", "execve", "execveat", "memfd_create", "socketpair"})
 
+_BUILDING = frozenset({Profile.BUILD, Profile.TRACE, Profile.REHEARSE})
+
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 MACHINES = tuple(_ARCHITECTURES)
 _X32_BIT = 0x40000000
@@ -120,9 +126,9 @@ def _verdicts(profile: Profile, column: int) -> list[tuple[int, int]]:
     found = [(_CLONE3[column], _refuse(errno.ENOSYS))]  # libc falls back to clone, whose flags we can read
     for name, numbers in _CALLS.items():
         number = numbers[column]
-        if number is None or (profile is Profile.BUILD and name in _BUILD_MAY):
+        if number is None or (profile in _BUILDING and name in _BUILD_MAY):
             continue
-        deadly = name in _DEADLY and profile is not Profile.BUILD
+        deadly = name in _DEADLY and profile not in _BUILDING
         found.append((number, _KILL if deadly else _refuse(errno.EPERM)))
     return found
 
@@ -145,7 +151,7 @@ def program(profile: Profile, machine: str) -> bytes:
     ]
     for number, action in _verdicts(profile, column):
         code += [_instruction(_EQUAL, 0, 1, number), _instruction(_RETURN, 0, 0, action)]
-    if profile is not Profile.BUILD:
+    if profile not in _BUILDING:
         code += [
             _instruction(_EQUAL, 0, 3, _CLONE[column]),
             _instruction(_LOAD, 0, 0, _FIRST_ARGUMENT),

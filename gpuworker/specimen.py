@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gpuworker.devices.device import Arena, Device
     from search.workload import Case, Workload
 
-_BUFFER_BYTES = 64 << 20
 _MOST_SLOTS = 32
 
 
@@ -43,13 +42,15 @@ class Specimen:
         arena.poison(slot)
 
 
-def reference_program(workload: Workload, *, golden: bool, threads: int) -> Program:
+def reference_program(workload: Workload, *, golden: bool, threads: int, device: int = -1) -> Program:
     """The workload's reference as a contender."""
     return Program(
         adapter="reference",
         sources=(SourceFile(path="reference.py", content=workload.reference),),
         golden=golden,
         threads=threads,
+        device=device,
+        clocked=device >= 0 and not golden,
         input_count=len(workload.inputs),
         output_count=len(workload.outputs),
     )
@@ -66,14 +67,17 @@ class Oracle:
         """
         self._workload = workload
         self._patience = patience
-        self._generator = secret_generator()
+        self._generator = secret_generator(device.tensors)
+        most = device.budget.oracle_bytes
         counts = {
-            case.name: max(1, min(_MOST_SLOTS, _BUFFER_BYTES // max(layout.slot_bytes(workload, case), 1)))
+            case.name: max(1, min(_MOST_SLOTS, most // max(layout.slot_bytes(workload, case), 1)))
             for case in workload.cases
         }
         plan = layout.plan(workload, counts, golden=True)
         self._contender = Contender(block, device, plan, ORACLE)
-        program = reference_program(workload, golden=True, threads=len(device.contender_cores))
+        program = reference_program(
+            workload, golden=True, threads=len(device.contender_cores), device=device.index
+        )
         with blaming_reference():
             self._contender.load(program, (), patience)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpuworker.contender import Contender, Patience
-    from gpuworker.floor import Bandwidth
+    from gpuworker.devices.device import Ceiling
     from gpuworker.specimen import Specimen
     from gpuworker.yardstick import Yardstick
 
@@ -101,6 +101,8 @@ class Result:
 
     timing: CaseTiming
     ratios: tuple[float, ...]
+    passes_us: tuple[tuple[float, float], ...]
+    """Short and long pass of every pair that was kept, of the candidate."""
 
 
 @dataclass
@@ -113,7 +115,7 @@ class Match:
     effort: Effort
     patience: Patience
 
-    def play(self, bandwidth: tuple[Bandwidth, ...]) -> Result:
+    def play(self, ceiling: Ceiling) -> Result:
         """Warm both up, measure, and judge the samples.
 
         Raises:
@@ -124,12 +126,14 @@ class Match:
         calls = self._calls(ours)
         samples = self._measure(calls, self._calls(theirs), specimens)
         # Dawdling in the warm-up would leave passes so short that slack hides a share of them.
-        while (whole := self._whole_s(samples)) < _SHORT_PASS * yardstick.PASS_S and calls < self._most():
+        while (
+            whole := self._whole_s(samples)
+        ) < _SHORT_PASS * self.stick.budget.pass_s and calls < self._most():
             calls = max(calls + 2, self._calls(whole / calls))
             samples = self._measure(calls, self._calls(theirs), specimens)
-        return self._result(samples, bandwidth)
+        return self._result(samples, ceiling)
 
-    def _result(self, samples: Samples, bandwidth: tuple[Bandwidth, ...]) -> Result:
+    def _result(self, samples: Samples, ceiling: Ceiling) -> Result:
         samples = samples.undisturbed()
         kept = samples.seconds(self.stick.empty_pass_s)
         if len(kept) < _LEAST_PAIRS:
@@ -141,12 +145,15 @@ class Match:
         slot = self.candidate.layout.slots[self.candidate.layout.of_case(self.case)[0]]
         swept = samples.candidate[0].whole_calls * slot.size_bytes
         case = next(case for case in self.stick.workload.cases if case.name == self.case)
-        floor_us = floor.floor_us(self.stick.workload, case, swept, bandwidth)
+        floor_us = floor.floor_us(self.stick.workload, case, swept, ceiling)
         timing = _timing(self.case, kept, floor_us)
         if timing.median_us < floor_us:
             message = f"{timing.median_us:.2f} us is below the {floor_us:.2f} us that moving the data takes"
             raise RejectedError(EvaluationStatus.REWARD_HACK, message)
-        return Result(timing, tuple(theirs / ours for ours, theirs in kept))
+        passes_us = [
+            (round(pair.half_s * 1e6, 2), round(pair.whole_s * 1e6, 2)) for pair in samples.candidate
+        ]
+        return Result(timing, tuple(theirs / ours for ours, theirs in kept), tuple(passes_us))
 
     def _most(self) -> int:
         """Calls of the longest pass for which there are enough unused specimens; even."""
@@ -155,7 +162,7 @@ class Match:
         return max(2, most - most % 2)
 
     def _calls(self, per_call_s: float) -> int:
-        return min(self._most(), yardstick.calls_for(per_call_s))
+        return min(self._most(), yardstick.calls_for(per_call_s, self.stick.budget.pass_s))
 
     @staticmethod
     def _whole_s(samples: Samples) -> float:
@@ -173,7 +180,7 @@ class Match:
         while spent < WARM_UP_S:
             specimens = list(itertools.islice(itertools.cycle(checks), calls))
             seconds = self._pass(contender, slots[:calls], specimens)
-            spent += seconds
+            spent += contender.waited_s
             fastest = min(fastest, max(seconds - self.stick.empty_pass_s, 1e-7) / calls)
             calls = min(len(slots), self._calls(fastest))
         return fastest

@@ -11,12 +11,22 @@ from search.records import EvaluationStatus
 class RejectedError(Exception):
     """The candidate is at fault; carries the status and what a person or a model should read."""
 
-    def __init__(self, status: EvaluationStatus, message: str, log: str = "") -> None:
-        """Say what happened; `log` is what the candidate or the compiler printed."""
+    def __init__(
+        self, status: EvaluationStatus, message: str, log: str = "", code: int | None = None
+    ) -> None:
+        """Say what happened.
+
+        Args:
+            status: of the evaluation.
+            message: for a person or a model.
+            log: what the candidate or the compiler printed.
+            code: exit code of the cell, where that ended it.
+        """
         super().__init__(message)
         self.status = status
         self.message = message
         self.log = log
+        self.code = code
 
 
 class InfrastructureError(Exception):
@@ -35,6 +45,12 @@ class Exit(IntEnum):
     COMPILE_FAILED = 103
     OURS = 104
     """Our own code failed before any strange code ran."""
+    UNREPLAYABLE = 105
+    """Host code that a launch plan cannot hold."""
+    ILLEGAL_ADDRESS = 106
+    DEVICE_ASSERT = 107
+    DEVICE_FAULT = 108
+    """Any other error of the device, after which its context is useless."""
 
 
 _EXITS: dict[int, tuple[EvaluationStatus, str]] = {
@@ -45,6 +61,12 @@ _EXITS: dict[int, tuple[EvaluationStatus, str]] = {
     Exit.WRONG_SHAPE: (EvaluationStatus.INCORRECT_SHAPE, "returned a tensor of another shape"),
     Exit.WRONG_DTYPE: (EvaluationStatus.INCORRECT_DTYPE, "returned a tensor of another type"),
     Exit.COMPILE_FAILED: (EvaluationStatus.COMPILE_ERROR, "does not compile"),
+    Exit.ILLEGAL_ADDRESS: (
+        EvaluationStatus.ILLEGAL_ACCESS,
+        "a kernel touched device memory that is not its own, or wrote to an input",
+    ),
+    Exit.DEVICE_ASSERT: (EvaluationStatus.RUNTIME_ERROR, "an assertion in a kernel failed"),
+    Exit.DEVICE_FAULT: (EvaluationStatus.RUNTIME_ERROR, "the device refused or aborted a kernel"),
 }
 
 _SIGNALS: dict[int, tuple[EvaluationStatus, str]] = {

@@ -30,6 +30,10 @@ class CellOrder(Record):
     cores: tuple[int, ...]
     limits: sandbox.Limits
     mount_point: str
+    nodes: tuple[str, ...] = ()
+    """Device files."""
+    device: int = -1
+    """GPU whose context the inmate makes at once."""
 
 
 def run(order: CellOrder, control: int, status: int, log: int) -> None:
@@ -40,7 +44,7 @@ def run(order: CellOrder, control: int, status: int, log: int) -> None:
     with socket.socket(fileno=status) as judge:
         try:
             if order.mode is not sandbox.Mode.UNSANDBOXED:
-                sandbox.raise_walls(order.mount_point, order.view)
+                sandbox.raise_walls(order.mount_point, order.view, order.nodes)
             child = os.fork()
         except OSError as error:
             judge.send(REFUSED + str(error).encode()[:500])
@@ -66,7 +70,7 @@ def _become_inmate(order: CellOrder, control: int, log: int) -> None:
         {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "OMP_NUM_THREADS": str(len(order.cores)), "LANG": "C.UTF-8"}
     )
     sandbox.become(order.mode, order.uid, order.limits)
-    inmate.main(order.profile, order.mode, control)
+    inmate.main(order.profile, order.mode, control, order.device)
     os._exit(0)
 
 

@@ -33,7 +33,7 @@ def build(frame: Frame, mode: sandbox.Mode) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file.content)
     compiler, *flags = frame.document["command"]
-    environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
+    environment = {"PATH": "/usr/bin:/bin:/usr/local/cuda/bin", "TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
     pid = os.posix_spawn(compiler, [compiler, *flags, "-o", "library.so"], environment)
     _, ended = os.waitpid(pid, 0)
     library = folder / "library.so"

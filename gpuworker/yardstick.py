@@ -7,7 +7,6 @@ while all the same, so that what a candidate's log or message may tell of them i
 from __future__ import annotations
 
 import math
-import os
 import random
 import statistics
 import time
@@ -19,25 +18,22 @@ from gpuworker.clock import checked_pass, plain_pass
 from gpuworker.compare import is_right
 from gpuworker.contender import BASELINE, Contender, Patience
 from gpuworker.inputs import Flavour
+from gpuworker.replayer import Replayer
 from gpuworker.specimen import Oracle, Specimen, blaming_reference, reference_program
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuworker.cells import CellBlock
-    from gpuworker.devices.device import Device
+    from gpuworker.devices.device import Device, DeviceBudget
     from search.workload import Case, Workload
 
 USES = 40
 """Evaluations that one set of specimens serves."""
 PAIRS = 5
 """Slope pairs of the fast tier."""
-PASS_S = 4e-3
-"""A whole pass should take about this long."""
 _FASTEST = 4
 """Candidates up to so many times faster than the baseline still get passes of that length."""
-_SLOT_BYTES = 64 << 20
-_MOST_SPECIMEN_BYTES = 512 << 20
-_MEMORY_SHARE = 1 / 24
-_MOST_SLOTS = 256
 _REFERENCE_S = 120.0
 """A reference may take so long for all its specimens, and for one pass."""
 _SLOW_S = 10e-3
@@ -51,6 +47,7 @@ class Yardstick:
     """One workload on this device."""
 
     workload: Workload
+    budget: DeviceBudget
     baseline: Contender
     empty_pass_s: float
     checks: dict[str, list[Specimen]]
@@ -77,20 +74,27 @@ class Yardstick:
         self.baseline.close()
 
 
-def slot_counts(workload: Workload, *, hidden: bool | None = None) -> dict[str, int]:
+def slot_counts(
+    workload: Workload, budget: DeviceBudget, timed: Sequence[str], *, hidden: bool | None = None
+) -> dict[str, int]:
     """Slots per case: one to check with, many where passes are timed.
 
     Args:
         workload: gives the cases.
+        budget: how much memory they may take.
+        timed: names of the cases that will be timed.
         hidden: only those that are, or are not; None for all.
     """
     return {
-        case.name: max(2, min(_MOST_SLOTS, _SLOT_BYTES // max(layout.slot_bytes(workload, case), 1)))
-        if case.timed
-        else 1
+        case.name: _timed_slots(layout.slot_bytes(workload, case), budget) if case.name in timed else 1
         for case in workload.cases
         if hidden is None or case.hidden is hidden
     }
+
+
+def _timed_slots(slot_bytes: int, budget: DeviceBudget) -> int:
+    wanted = math.ceil(budget.slot_bytes / max(slot_bytes, 1))
+    return max(budget.least_slots, min(budget.most_slots, wanted))
 
 
 def own_patience() -> Patience:
@@ -104,16 +108,22 @@ def build(workload: Workload, block: CellBlock, device: Device, patience: Patien
     Raises:
         RejectedError: INVALID_REFERENCE.
     """
+    timed = [case.name for case in workload.cases if case.timed]
     with Oracle(workload, block, device, patience) as oracle:
         drawn = {case.name: list(oracle.make(case, _flavours(case))) for case in workload.cases}
     threads = len(device.contender_cores)
-    baseline = Contender(block, device, layout.plan(workload, slot_counts(workload)), BASELINE)
+    kind = Contender if device.index < 0 else Replayer
+    baseline = kind(
+        block, device, layout.plan(workload, slot_counts(workload, device.budget, timed)), BASELINE
+    )
     with blaming_reference():
-        baseline.load(reference_program(workload, golden=False, threads=threads), (), patience)
+        baseline.load(
+            reference_program(workload, golden=False, threads=threads, device=device.index), (), patience
+        )
         checks = {name: _legal(baseline, specimens, patience) for name, specimens in drawn.items()}
         rough = {c.name: _rough_s(baseline, checks[c.name], patience) for c in workload.cases if c.timed}
-        empty_s = statistics.median(baseline.run((), patience) for _ in range(15))
-    return Yardstick(workload, baseline, empty_s, checks, rough)
+        empty_s = _empty_pass_s(baseline, patience)
+    return Yardstick(workload, device.budget, baseline, empty_s, checks, rough)
 
 
 def provide(stick: Yardstick, case: Case, block: CellBlock, device: Device, patience: Patience) -> None:
@@ -122,22 +132,21 @@ def provide(stick: Yardstick, case: Case, block: CellBlock, device: Device, pati
         return
     size = layout.slot_bytes(stick.workload, case)
     calls = most_calls(stick, case.name)
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    budget = min(_MOST_SPECIMEN_BYTES, int(memory * _MEMORY_SHARE))
-    count = min(math.ceil(PAIRS * 1.5 * calls), max(budget // max(size, 1), 3 * PAIRS))
+    most = device.budget.specimen_bytes // max(size, 1)
+    count = min(math.ceil(PAIRS * 1.5 * calls), max(most, 3 * PAIRS))
     with Oracle(stick.workload, block, device, patience) as oracle:
         stick.timed[case.name] = list(oracle.make(case, [Flavour.DECLARED] * count))
 
 
 def most_calls(stick: Yardstick, case: str) -> int:
     """Calls in the longest pass that is worth making; even."""
-    wanted = calls_for(stick.baseline_s[case] / _FASTEST)
+    wanted = calls_for(stick.baseline_s[case] / _FASTEST, stick.budget.pass_s)
     return min(wanted, len(stick.baseline.layout.of_case(case)) // 2 * 2)
 
 
-def calls_for(per_call_s: float) -> int:
+def calls_for(per_call_s: float, pass_s: float) -> int:
     """Calls in a whole pass, even: four at least, so that a slope spans two, unless calls are slow."""
-    calls = math.ceil(PASS_S / per_call_s)
+    calls = math.ceil(pass_s / per_call_s)
     return max(4 if per_call_s < _SLOW_S else 2, calls + calls % 2)
 
 
@@ -171,6 +180,15 @@ def _legal(baseline: Contender, specimens: list[Specimen], patience: Patience) -
             if all(is_right(output, expected, _LEGAL_SHARE) for output, expected in outputs):
                 kept.append(specimen)
     return kept
+
+
+def _empty_pass_s(baseline: Contender, patience: Patience) -> float:
+    """What a pass without calls takes by the judge's clock."""
+    waited = []
+    for _ in range(15):
+        baseline.run((), patience)
+        waited.append(baseline.waited_s)
+    return statistics.median(waited)
 
 
 def _rough_s(baseline: Contender, specimens: list[Specimen], patience: Patience) -> float:

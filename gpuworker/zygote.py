@@ -9,15 +9,19 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
+import importlib
 import os
 import select
 import signal
 import socket
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gpuworker import judge, linux, sandbox, warden, wire
 from gpuworker.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def main() -> None:
@@ -33,7 +37,7 @@ def main() -> None:
     except sandbox.SandboxUnavailableError as error:
         wire.send(runner, {"event": "refused", "message": str(error)})
         sys.exit(1)
-    _preload()
+    _preload(options)
     orders = _fork_judge(runner, options, mode)
     # Children that nobody waits for vanish by themselves; the judge learns of their end by pidfd.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -43,11 +47,25 @@ def main() -> None:
         sys.exit(0)
 
 
-def _preload() -> None:
+def _preload(options: Options) -> None:
     """What inmates need, imported once. Collected garbage and frozen objects keep forked pages shared."""
+    if options.cuda_index >= 0:
+        # None of these touches the device: a context does not survive a fork.
+        importlib.import_module("gpuworker.devices.cuda")
+        importlib.import_module("gpuworker.cuda.tracer").warm_up()
+        if "/dev/nvidia" in "".join(_open_files()):
+            raise RuntimeError("a device is open in the process that forks")
     ctypes.CDLL("libstdc++.so.6")
     gc.collect()
     gc.freeze()
+
+
+def _open_files() -> Iterator[str]:
+    for fd in os.listdir("/proc/self/fd"):  # noqa: PTH208 - procfs
+        try:
+            yield os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115 - procfs
+        except FileNotFoundError:
+            pass  # the listing itself
 
 
 def _fork_judge(runner: socket.socket, options: Options, mode: sandbox.Mode) -> socket.socket:

@@ -92,20 +92,61 @@ class ExprAxis(Record):
 Axis = Annotated[ConstAxis | VarAxis | ExprAxis, Field(discriminator="type")]
 
 
+class PlainComparator(Record):
+    """Element by element: within the tolerance, or equal; or either of them after sorting each row."""
+
+    type: Literal["close", "exact", "permutation"]
+
+
+class TopkSet(Record):
+    """Places of the largest elements along the last axis of an input; places of equal elements are as good."""
+
+    type: Literal["topk_set"] = "topk_set"
+    of: Name
+    """The input."""
+    ordered: bool = False
+    """The largest comes first."""
+
+
+class Residual(Record):
+    """A solution X of `matrix` @ X = `right`, both inputs: what it leaves over counts, not X itself."""
+
+    type: Literal["residual"] = "residual"
+    matrix: Name
+    right: Name
+
+
+Comparator = Annotated[PlainComparator | TopkSet | Residual, Field(discriminator="type")]
+
+
 class Tensor(Record):
     """Shape over axis names and element type; `shape` None is a scalar."""
 
     shape: tuple[Name, ...] | None
     dtype: DType
     description: str = ""
+    comparator: Annotated[Comparator | None, Field(exclude_if=lambda value: value is None)] = None
+    """How an output is compared; floats are `close` and everything else is `exact` where nothing is said."""
 
 
 class RandomInput(Record):
     """Values drawn by the judge from its secret seed."""
 
     type: Literal["random"] = "random"
-    distribution: Literal["normal", "uniform", "heavy_tail"] = "normal"
+    distribution: Literal["normal", "uniform", "heavy_tail", "cauchy"] = "normal"
     scale: Annotated[float, Field(gt=0)] = 1.0
+    low: Annotated[int | None, Field(exclude_if=lambda value: value is None)] = None
+    """Integers only: the smallest value."""
+    high: Annotated[int | None, Field(exclude_if=lambda value: value is None)] = None
+    """Integers only: one more than the largest value."""
+
+    @model_validator(mode="after")
+    def _has_a_range_or_none(self) -> Self:
+        if (self.low is None) != (self.high is None):
+            raise ValueError("low and high go together")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError(f"no integer is at least {self.low} and less than {self.high}")
+        return self
 
 
 class ScalarInput(Record):
@@ -173,7 +214,7 @@ class Case(Record):
     uuid: Annotated[str, Field(exclude_if=lambda value: not value)] = ""
     """Name in the format it came from."""
     tolerance: Annotated[CaseTolerance | None, Field(exclude_if=lambda value: value is None)] = None
-    """What the format it came from allows; the workload's own tolerance stands beside it."""
+    """What the format it came from allows; for this case it counts instead of the workload's own tolerance."""
 
 
 class Tolerance(Record):
@@ -255,6 +296,25 @@ class Workload(Record):
                 raise ValueError(f"case {case.name}: {custom[0]} is custom, but no entry point makes it")
         return self
 
+    @model_validator(mode="after")
+    def _comparators_fit(self) -> Self:
+        for name, tensor in self.inputs.items():
+            if tensor.comparator is not None:
+                raise ValueError(f"input {name}: only outputs are compared")
+        for name, tensor in self.outputs.items():
+            if wrong := _misfit(tensor, self.inputs):
+                raise ValueError(f"output {name}: {wrong}")
+        return self
+
+    @model_validator(mode="after")
+    def _ranges_fit(self) -> Self:
+        for case in self.cases:
+            for name, source in case.inputs.items():
+                ranged = isinstance(source, RandomInput) and source.low is not None
+                if ranged and self.inputs[name].dtype.is_float:
+                    raise ValueError(f"case {case.name}: {name} is no integer, so low and high say nothing")
+        return self
+
     def sizes(self, case: Case) -> dict[str, int]:
         """Every axis with its size in this case, in the workload's order.
 
@@ -280,6 +340,25 @@ class Workload(Record):
         """What an agent may see: everything but the hidden cases."""
         shown = tuple(case for case in self.cases if not case.hidden)
         return self.model_copy(update={"cases": shown}).dump()
+
+
+def _misfit(output: Tensor, inputs: dict[str, Tensor]) -> str:
+    """Why this output cannot be compared as it says, empty where it can."""
+    comparator = output.comparator
+    needed: tuple[str, ...] = ()
+    match comparator:
+        case PlainComparator(type="close") | Residual() if not output.dtype.is_float:
+            return f"{output.dtype} has no tolerance, so it cannot be {comparator.type}"
+        case TopkSet() if output.dtype not in (DType.INT32, DType.INT64):
+            return f"{output.dtype} cannot be a place; topk_set takes int32 and int64"
+        case TopkSet() | Residual() | PlainComparator(type="permutation") if not output.shape:
+            return f"a scalar has no rows for {comparator.type}"
+        case TopkSet():
+            needed = (comparator.of,)
+        case Residual():
+            needed = (comparator.matrix, comparator.right)
+    missing = [name for name in needed if name not in inputs]
+    return f"there is no input {missing[0]} to compare it with" if missing else ""
 
 
 def shipped_workloads() -> dict[str, Workload]:

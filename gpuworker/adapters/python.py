@@ -15,28 +15,37 @@ from gpuworker.program import WrongOutputError
 from gpuworker.verdicts import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gpuworker.devices.device import Attachment
     from gpuworker.layout import Layout, Slot
     from gpuworker.program import Call, Program
 
 
-def load(program: Program, layout: Layout, memory: Attachment) -> list[Call]:
+def load(program: Program, layout: Layout, memory: Attachment, files: Sequence[int] = ()) -> list[Call]:
     """Import the module and bind its entry point to every slot.
 
     Raises:
         ImportError: the entry point is missing or takes another number of tensors.
     """
     run = import_entry(program)
-    counts = (program.input_count, program.input_count + program.output_count)
-    taken = _positional(run)
-    if taken not in counts:
-        raise ImportError(
-            f"`{program.entry_point}` takes {taken} arguments, not {counts[1]} (inputs, then outputs)"
-        )
-    bind = _bind_destination if taken == counts[1] and program.output_count else _bind_return
+    bind = _bind_destination if writes_in_place(run, program) else _bind_return
     return [bind(run, slot, memory) for slot in layout.slots]
+
+
+def writes_in_place(run: Callable[..., object], program: Program) -> bool:
+    """Whether it takes its outputs as arguments, rather than returning them.
+
+    Raises:
+        ImportError: it takes another number of arguments.
+    """
+    least, most = program.input_count, program.input_count + program.output_count
+    taken = _positional(run)
+    if taken not in {least, most}:
+        raise ImportError(
+            f"`{program.entry_point}` takes {taken} arguments, not {most} (inputs, then outputs)"
+        )
+    return taken == most
 
 
 def import_entry(program: Program) -> Callable[..., object]:

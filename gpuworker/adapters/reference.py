@@ -1,7 +1,7 @@
 """Calls a workload's reference: in its own types as the baseline, in float64 as the oracle.
 
-The copy of a return-style reference into the output belongs to the baseline's time, since a candidate writes
-its output in place.
+On a CPU the copy of its results into the outputs belongs to the baseline's time; on a GPU, where it would be a
+kernel of its own, it comes after the clock has stopped.
 """
 
 from __future__ import annotations
@@ -22,11 +22,23 @@ if TYPE_CHECKING:
     from gpuworker.program import Call, Program
 
 
-def load(program: Program, layout: Layout, memory: Attachment) -> list[Call]:
+def load(program: Program, layout: Layout, memory: Attachment, files: Sequence[int] = ()) -> list[Call]:
     """Import the reference and bind it to every slot."""
     run = python.import_entry(program)
     bind = _bind_golden if program.golden else _bind
-    return [bind(run, slot, memory) for slot in layout.slots]
+    if not program.clocked:
+        return [bind(run, slot, memory) for slot in layout.slots]
+    from gpuworker.cuda.graphs import deferred
+
+    return list(deferred([_split(run, slot, memory) for slot in layout.slots]))
+
+
+def _split(
+    run: Callable[..., object], slot: Slot, memory: Attachment
+) -> tuple[Callable[[], object], Callable[[object], None]]:
+    inputs = python.inputs_of(slot, memory)
+    outputs = [memory.tensor(region, output=True) for region in slot.outputs]
+    return lambda: run(*inputs()), lambda result: _store(result, outputs)
 
 
 def _bind(run: Callable[..., object], slot: Slot, memory: Attachment) -> Call:

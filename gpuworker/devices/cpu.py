@@ -5,123 +5,44 @@ Inputs are sealed with F_SEAL_FUTURE_WRITE after the judge has its own mapping, 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import fcntl
 import mmap
 import os
 import platform
-import secrets
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from typing_extensions import override
 
-from gpuworker import linux
-from gpuworker.devices.device import Arena, Attachment, Device, DeviceBusyError, DeviceFacts
-from gpuworker.layout import GUARD_BYTES, Layout, Region
-from search.workload import DType
+from gpuworker import floor, linux
+from gpuworker.devices.arena import TensorArena
+from gpuworker.devices.device import Attachment, Ceiling, Device, DeviceBudget, DeviceFacts, locked
+from gpuworker.dtypes import TORCH_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
+    from gpuworker.layout import Layout, Region
+
+_MEMORY_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_FUTURE_WRITE = 1, 2, 4, 16
 
-TORCH_TYPES = {dtype: getattr(torch, dtype.value) for dtype in DType}
-_BIT_TYPES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
-
-class CpuArena(Arena):
+class CpuArena(TensorArena):
     """memfds seen from the judge."""
 
     def __init__(self, layout: Layout, *, sealed: bool) -> None:
         """Allocate; pages cost nothing until they are touched."""
-        self.layout = layout
-        self._inputs = _Shared("inputs", layout.input_bytes)
-        self._outputs = _Shared("outputs", layout.output_bytes)
+        inputs, outputs = _Shared("inputs", layout.input_bytes), _Shared("outputs", layout.output_bytes)
         if sealed:
-            self._inputs.seal(F_SEAL_FUTURE_WRITE)
+            inputs.seal(F_SEAL_FUTURE_WRITE)
         # Neither side may shrink a file under the other's mapping, which would be a SIGBUS.
-        for shared in (self._inputs, self._outputs):
+        for shared in (inputs, outputs):
             shared.seal(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-        self._guard = torch.frombuffer(bytearray(secrets.token_bytes(GUARD_BYTES)), dtype=torch.uint8)
-        # One secret bit pattern for each element size; a quiet NaN where that is a float.
-        self._poison = {size: _poison_bits(size) for size in _BIT_TYPES}
-        self._views = [
-            (
-                [self._inputs.tensor(region) for region in slot.inputs],
-                [self._outputs.tensor(region) for region in slot.outputs],
-            )
-            for slot in layout.slots
-        ]
-        for slot in layout.slots:
-            for region in slot.outputs:
-                for band in self._bands(region):
-                    band.copy_(self._guard)
-
-    @override
-    def files(self) -> tuple[int, ...]:
-        return (self._inputs.fd, self._outputs.fd)
-
-    @override
-    def fill(self, slot: int, values: Sequence[torch.Tensor]) -> None:
-        for view, value in zip(self._views[slot][0], values, strict=True):
-            view.copy_(value)
-
-    @override
-    def poison(self, slot: int) -> None:
-        for view in self._views[slot][1]:
-            bits = _bits(view)
-            bits.fill_(self._poison[bits.element_size()])
-
-    @override
-    def outputs(self, slot: int) -> list[torch.Tensor]:
-        return self._views[slot][1]
-
-    @override
-    def is_poison(self, output: torch.Tensor) -> torch.Tensor:
-        bits = _bits(output)
-        return bits == self._poison[bits.element_size()]
-
-    @override
-    def inputs_equal(self, slot: int, values: Sequence[torch.Tensor]) -> bool:
-        for view, value in zip(self._views[slot][0], values, strict=True):
-            size = view.numel() * view.element_size()
-            if linux.memcmp(view.data_ptr(), value.data_ptr(), size) != 0:
-                return False
-        return True
-
-    @override
-    def broken_guard(self, slot: int) -> str:
-        for region in self.layout.slots[slot].outputs:
-            if not all(torch.equal(band, self._guard) for band in self._bands(region)):
-                return region.name
-        return ""
-
-    @override
-    def close(self) -> None:
-        self._views.clear()
-        self._inputs.close()
-        self._outputs.close()
-
-    def _bands(self, region: Region) -> tuple[torch.Tensor, torch.Tensor]:
-        end = region.offset + region.size_bytes
-        whole = self._outputs.bytes
-        return whole[region.offset - GUARD_BYTES : region.offset], whole[end : end + GUARD_BYTES]
-
-
-def _poison_bits(size: int) -> int:
-    """A random pattern as a signed integer: sign 0, and for floats all exponent bits and the quiet bit set."""
-    random = secrets.randbits(8 * size - 1)
-    quiet_nan = {1: 0x40, 2: 0x7FC0, 4: 0x7FC00000, 8: 0x7FF8000000000000}[size]
-    # float16 has 5 exponent bits where bfloat16 has 8: 0x7FC0 is a NaN in both.
-    return random | quiet_nan
-
-
-def _bits(view: torch.Tensor) -> torch.Tensor:
-    return view.view(_BIT_TYPES[view.element_size()])
+        super().__init__(layout, inputs, outputs)
 
 
 class _Shared:
@@ -135,10 +56,6 @@ class _Shared:
 
     def seal(self, seals: int) -> None:
         fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, seals)
-
-    def tensor(self, region: Region) -> torch.Tensor:
-        data = self.bytes[region.offset : region.offset + region.size_bytes]
-        return data.view(TORCH_TYPES[region.dtype]).view(region.shape)
 
     def close(self) -> None:
         """The mapping itself goes with its last view."""
@@ -175,6 +92,19 @@ class CpuAttachment(Attachment):
 class CpuDevice(Device):
     """The cores of this machine: the last one for candidates unless told, the rest for everything else."""
 
+    budget = DeviceBudget(
+        slot_bytes=64 << 20,
+        least_slots=2,
+        most_slots=256,
+        pass_s=4e-3,
+        case_bytes=256 << 20,
+        specimen_bytes=min(512 << 20, int(_MEMORY_BYTES / 24)),
+        oracle_bytes=64 << 20,
+    )
+    index = -1
+    ghost = None
+    tensors = torch.device("cpu")
+
     def __init__(self, cores: Sequence[int], sandbox_mode: str, runtime: str, state: Path) -> None:
         """Fix the division of cores.
 
@@ -205,25 +135,22 @@ class CpuDevice(Device):
         return CpuArena(layout, sealed=sealed)
 
     @override
-    @contextlib.contextmanager
-    def lease(self, wait_s: float) -> Iterator[None]:
-        path = self._state / f"cpu-{self.facts.cores.replace(',', '-')}.lock"
-        with path.open("w") as lock:
-            _take(lock.fileno(), wait_s)
-            yield
+    def ceiling(self) -> Ceiling:
+        return Ceiling(floor.measure(self.contender_cores), duplex=True)
 
+    @override
+    def clear_caches(self) -> None:
+        # A pass sweeps more slots than the caches hold; the judge's own writes between passes did as well.
+        return
 
-def _take(fd: int, wait_s: float) -> None:
-    deadline = time.monotonic() + wait_s
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise DeviceBusyError("another worker on this machine keeps the cores") from None
-            time.sleep(0.02)
-        else:
-            return
+    @override
+    def settle(self, *, trusted: bool) -> float:
+        # What a contender left running is frozen with it.
+        return 0.0
+
+    @override
+    def lease(self, wait_s: float) -> AbstractContextManager[None]:
+        return locked(self._state / f"cpu-{self.facts.cores.replace(',', '-')}.lock", wait_s)
 
 
 def _processor() -> str:

@@ -5,16 +5,23 @@ Everything else in `gpuworker` speaks only of slots, passes and tensors, so a CU
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import math
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from search.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import torch
 
+    from gpuworker.cuda.device_facts import GhostDevice
     from gpuworker.layout import Layout, Region
 
 
@@ -29,9 +36,48 @@ class DeviceFacts(Record):
     runtime: str
     sandbox: str
     cores: str
-    """Cores that candidates run on, e.g. `1` or `2,3`."""
+    """Cores that candidates run on, e.g. `1` or `2,3`; their host code, on a GPU."""
     cache_bytes: int
     """Cache that a pass must sweep over three times its size."""
+
+
+class DeviceBudget(Record):
+    """How much of a device a judge may use for slots and specimens."""
+
+    slot_bytes: int
+    """Slots of a timed case together; enough to sweep every cache."""
+    least_slots: int
+    """Slots of a timed case, however large."""
+    most_slots: int
+    pass_s: float
+    """A whole pass should take about this long."""
+    case_bytes: int
+    """Inputs and outputs of one call; specimens take many times that."""
+    specimen_bytes: int
+    """Specimens of one timed case together."""
+    oracle_bytes: int
+    """Slots of one case in the oracle."""
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """Bytes per second at one swept size."""
+
+    swept_bytes: int
+    read: float
+    write: float
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The most that a device was seen to do."""
+
+    bandwidth: tuple[Bandwidth, ...]
+    """At several swept sizes, smallest first."""
+    duplex: bool
+    """Reads and writes go on side by side; False where they share one memory bus."""
+    operations: float = math.inf
+    """Floating-point operations per second in its fastest type; infinite where it was not measured."""
 
 
 class Arena(Protocol):
@@ -92,8 +138,31 @@ class Device(Protocol):
     """One device as the judge drives it."""
 
     facts: DeviceFacts
+    budget: DeviceBudget
+    index: int
+    """Number of the GPU; -1 for a CPU."""
+    ghost: GhostDevice | None
+    """What traced host code is told of it; None where host code runs with it."""
+    tensors: torch.device
+    """Where specimens are drawn, kept and compared."""
     contender_cores: tuple[int, ...]
     judge_cores: tuple[int, ...]
+
+    def ceiling(self) -> Ceiling:
+        """Measure what this device can do at most."""
+        ...
+
+    def clear_caches(self) -> None:
+        """Before a pass: nothing of its slots is left in a cache, and all work of the judge is done."""
+        ...
+
+    def settle(self, *, trusted: bool) -> float:
+        """Wait until the device has done what others began on it; seconds that took beyond an idle device.
+
+        Args:
+            trusted: a process of ours ran, which waits for its own work: what an idle device takes.
+        """
+        ...
 
     def arena(self, layout: Layout, *, sealed: bool = True) -> Arena:
         """Buffers for one contender; unsealed ones let a contender write its inputs, to find out whether it would."""
@@ -106,6 +175,26 @@ class Device(Protocol):
             DeviceBusyError: somebody else held it all that time.
         """
         ...
+
+
+@contextlib.contextmanager
+def locked(path: Path, wait_s: float) -> Iterator[None]:
+    """Hold a lock file.
+
+    Raises:
+        DeviceBusyError: somebody else held it all that time.
+    """
+    deadline = time.monotonic() + wait_s
+    with path.open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise DeviceBusyError("another worker on this machine keeps the device") from None
+                time.sleep(0.02)
+        yield
 
 
 class DeviceBusyError(Exception):

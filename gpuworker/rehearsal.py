@@ -1,0 +1,62 @@
+"""Host code that no plan can hold runs once on the device before it is judged, to fill its compiler's cache.
+
+A judged process may start no compiler, and Triton compiles when it first launches. So a cell that may do both runs
+every case once, on memory that nobody reads, and leaves its cache for the judged one, which is as far as
+trust goes: a candidate can only poison its own.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gpuworker import layout
+from gpuworker.cells import Order
+from gpuworker.sandbox import Limits, View
+from gpuworker.seccomp import Profile
+from gpuworker.verdicts import RejectedError, read_exit
+from search.records import EvaluationStatus
+
+if TYPE_CHECKING:
+    from gpuworker.court import Court
+    from gpuworker.program import Program
+    from search.workload import Workload
+
+CACHE_BYTES = 48 << 20
+_LIMITS = Limits(
+    memory_bytes=16 << 30, cpu_s=130, processes=512, file_bytes=CACHE_BYTES, files=1024, device=True
+)
+_LEASE_WAIT_S = 90.0
+
+
+def rehearse(court: Court, program: Program, workload: Workload, deadline: float) -> bytes:
+    """Run every case once; the filled cache as a tar file.
+
+    Raises:
+        RejectedError: it fails, or takes too long.
+    """
+    plan = layout.plan(workload, {case.name: 1 for case in workload.cases})
+    arena = court.device.arena(plan)
+    cache = os.memfd_create("cache", os.MFD_CLOEXEC)
+    cores = court.device.judge_cores
+    with court.device.lease(_LEASE_WAIT_S):
+        cell = court.block.start(Order(Profile.REHEARSE, View.DEVICE, court.shop.uid_slot, cores, _LIMITS))
+        try:
+            document = {
+                "program": program.dump(),
+                "layout": plan.dump(),
+                "sealed": True,
+                "device": court.device.index,
+            }
+            cell.send(document, [*arena.files(), cache])
+            code = cell.join(deadline)
+            # The log may tell of hidden cases.
+            if code is None:
+                raise RejectedError(EvaluationStatus.TIMEOUT, "did not finish its first calls in time")
+            if code != 0:
+                raise RejectedError(*read_exit(code))
+            return os.pread(cache, CACHE_BYTES, 0)
+        finally:
+            cell.close()
+            arena.close()
+            os.close(cache)
