@@ -65,7 +65,7 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.set_defaults(program="gpuworker.zygote", prepare=None, heeds_quarantine=False)
-    shared.add_argument("--device", type=_device, default="cpu", help="cpu, interpret, or cuda:0")
+    shared.add_argument("--device", type=_device, default="cpu", help="cpu, interpret, cuda:N, or the class of a GPU, e.g. h200")
     shared.add_argument("--cores", type=_cores, default=[], help="cores for candidates, e.g. 3 or 2,3")
     shared.add_argument("--unsandboxed", action="store_true", help="run candidates without walls, and say so")
     parser = argparse.ArgumentParser(prog="python -m gpuworker", description=__doc__)
@@ -73,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("serve", parents=[shared], help="JSON lines on stdin and stdout")
     one.add_argument("--stdio", action="store_true", required=True)
     one.set_defaults(command=_serve, heeds_quarantine=True)
-    one = commands.add_parser("evaluate", parents=[shared], help="judge one file")
+    codes = "Exit codes: 0 correct, 1 refused by the judge, 2 bad input, 3 not judged."
+    one = commands.add_parser("evaluate", parents=[shared], help="judge one file", epilog=codes)
     one.add_argument("--workload", required=True, help="slug of a shipped workload, or a file")
     one.add_argument("--candidate", required=True, type=Path)
     one.add_argument("--language", help="where the file's ending does not tell")
@@ -102,8 +103,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _device(text: str) -> str:
-    if not re.fullmatch(r"cpu|interpret|cuda(:\d+)?", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not cpu, interpret or cuda:N")
+    if not re.fullmatch(r"cuda:\d+|[a-z][a-z0-9-]*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not cpu, interpret, cuda:N or a class such as h200")
     return text
 
 

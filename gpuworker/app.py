@@ -71,6 +71,9 @@ def _application() -> Celery:
         click.Option(["--cores"], default="", help="Cores for candidates, e.g. 3 or 2,3.")
     )
     application.user_options["worker"].add(
+        click.Option(["--device"], default="cpu", help="cpu, cuda:0, or the class of a GPU, e.g. h200.")
+    )
+    application.user_options["worker"].add(
         click.Option(["--unsandboxed"], is_flag=True, help="Run candidates without walls, and say so.")
     )
     return application
@@ -137,9 +140,11 @@ def _address(request: EvaluationRequest) -> dict[str, Any]:
 class DeviceStep(bootsteps.StartStopStep):  # type: ignore[misc]  # celery ships no types
     """Starts the device side before the worker takes messages, and ends it with the worker."""
 
-    def __init__(self, parent: Any, cores: str = "", *, unsandboxed: bool = False, **options: Any) -> None:
+    def __init__(self, parent: Any, cores: str = "", device: str = "cpu", **options: Any) -> None:
         """Take the command line's options."""
+        unsandboxed = bool(options.pop("unsandboxed", False))
         self._options = Options(
+            device=device,
             cores=tuple(int(core) for core in cores.split(",") if core),
             unsandboxed=unsandboxed,
             state=str(state.folder()),

@@ -76,7 +76,7 @@ def cell_order(device: Device, role: Role, buffer_bytes: int) -> Order:
 class Contender:
     """The judge's end of one running program."""
 
-    _is_trusted = False
+    is_trusted = False
     """Its process runs no strange code that could leave work behind."""
     _answer_bytes = 0
     """How much follows the nonce in an answer to a pass."""
@@ -141,7 +141,7 @@ class Contender:
             self._cell.wait(min(patience.deadline, began + patience.pass_s))
             stop = time.perf_counter()
             # What it began on a GPU and did not wait for belongs to its time, or is missed by the checks.
-            late_s = self._device.settle(trusted=self._is_trusted)
+            late_s = self._device.settle(trusted=self.is_trusted)
             self._cell.freeze()
         self.waited_s = stop - start + late_s
         answer = self._await_answer(nonce, began, patience, self._answer_bytes)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import torch
+
 from gpuworker.clock import checked_pass
 from gpuworker.verdicts import RejectedError
 from search.records import EvaluationStatus
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from gpuworker.entry import Entry
     from search.workload import Case, Workload
 
+_BIT_TYPES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _INTERPRETED_ELEMENTS = 1 << 16
 """Beyond this an interpreted kernel is checked with one seed, since each program takes a millisecond."""
 
@@ -30,7 +33,8 @@ def smoke(contender: Contender, entry: Entry) -> str:
     Raises:
         RejectedError: it is wrong.
     """
-    case = by_size(entry.stick.workload, hidden=False)[0]
+    cases = by_size(entry.stick.workload, hidden=False)
+    case = next((case for case in cases if _elements(entry.stick.workload, case)), cases[0])
     _call(contender, entry, case, 1)
     return case.name
 
@@ -45,6 +49,9 @@ def check(contender: Contender, entry: Entry, *, hidden: bool) -> int:
     for case in by_size(entry.stick.workload, hidden=hidden):
         long = entry.interpreted and _elements(entry.stick.workload, case) > _INTERPRETED_ELEMENTS
         calls += _call(contender, entry, case, 1 if long else None)
+        if entry.stick.workload.policy.deterministic and not long:
+            _repeat(contender, entry, case)
+            calls += 1
     return calls
 
 
@@ -79,6 +86,35 @@ def _call(contender: Contender, entry: Entry, case: Case, most: int | None) -> i
     for specimen in specimens:
         checked_pass(contender, [slot], [specimen], entry.patience)
     return len(specimens)
+
+
+def _repeat(contender: Contender, entry: Entry, case: Case) -> None:
+    """The values of the last call once more, in another slot where there is one: the bits must be the same.
+
+    Raises:
+        RejectedError: NONDETERMINISTIC.
+    """
+    slots = contender.layout.of_case(case.name)
+    before = [output.clone() for output in contender.arena.outputs(slots[0])]
+    checked_pass(contender, [slots[-1]], entry.stick.checks[case.name][-1:], entry.patience)
+    regions = contender.layout.slots[slots[0]].outputs
+    for region, first, second in zip(regions, before, contender.arena.outputs(slots[-1]), strict=True):
+        if differing := int((_bits(first) != _bits(second)).sum()):
+            raise RejectedError(
+                EvaluationStatus.NONDETERMINISTIC, _unequal(region.name, differing, case), contender.log()
+            )
+
+
+def _unequal(output: str, differing: int, case: Case) -> str:
+    if case.hidden:
+        return f"`{output}` differs between two calls on the same values in a hidden case"
+    return (
+        f"{differing} elements of `{output}` differ between two calls on the same values in case {case.name}"
+    )
+
+
+def _bits(value: torch.Tensor) -> torch.Tensor:
+    return value.view(_BIT_TYPES[value.element_size()])
 
 
 def _elements(workload: Workload, case: Case) -> int:

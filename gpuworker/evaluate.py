@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpuworker import correctness, inputs, intake, layout, rehearsal, tracing
+from gpuworker import correctness, inputs, intake, layout, rehearsal, resources, tracing
 from gpuworker.built import Built
 from gpuworker.contender import Contender, Patience, cell_order
 from gpuworker.devices.device import DeviceBusyError
@@ -131,6 +131,8 @@ def _built(candidate: Candidate, workload: Workload, court: Court, deadline: flo
         return Built(library=library, details={"cached": cached})
     if candidate.language is Language.TRITON and device.ghost is not None:
         return _traced(candidate, workload, court, device.ghost, deadline)
+    if candidate.language is Language.TRITON and court.interpret:
+        return resources.report(court.shop, candidate, workload, deadline)
     return Built()
 
 

@@ -56,7 +56,10 @@ def _device(options: Options, mode: Mode, runtime: str) -> Device:
         return CpuDevice(options.cores, mode, runtime, Path(options.state))
     from gpuworker.devices.cuda import CudaDevice
 
-    return CudaDevice(options.cuda_index, options.cores, mode, runtime, Path(options.state))
+    device = CudaDevice(options.cuda_index, options.cores, mode, runtime, Path(options.state))
+    if options.device_class not in {"", device.facts.device_class}:
+        raise InfrastructureError(f"this device is a {device.facts.device_class}, not {options.device_class}")
+    return device
 
 
 def nodes(options: Options) -> tuple[str, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING
 
 from gpuworker.compare import Expected, wrong_elements
 from search.records import EvaluationStatus
+
+if TYPE_CHECKING:
+    import torch
 
 _SAMPLE_ELEMENTS = 1 << 20
 

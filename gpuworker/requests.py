@@ -42,7 +42,7 @@ def make(
         workload=workload.dump(),
         candidate=candidate,
         contract=contract,
-        device_class="cpu",
+        device_class="",
         tier=tier,
         deadline_s=deadline_s,
     )

@@ -95,7 +95,7 @@ class Runner:
             self._announce(requests)
         for request in requests:
             if self._quarantine and (reason := self._quarantine.reason):
-                yield self._lost(request, 0.0, f"the device is in quarantine: {reason}")
+                yield self._lost(request, 0.0, f"the device is in quarantine until a doctor passes: {reason}")
                 continue
             evaluation = self._one(request, alive)
             self._count(evaluation)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuworker import layout
-from gpuworker.compare import Expected, expect
+from gpuworker.compare import Expected, expect_all
 from gpuworker.contender import ORACLE, Contender, Patience
+from gpuworker.custom import CustomInputs
 from gpuworker.inputs import Flavour, draw, secret_generator
 from gpuworker.program import Program
 from gpuworker.verdicts import RejectedError
@@ -78,8 +79,14 @@ class Oracle:
         program = reference_program(
             workload, golden=True, threads=len(device.contender_cores), device=device.index
         )
-        with blaming_reference():
-            self._contender.load(program, (), patience)
+        self._custom = CustomInputs(workload, block, device)
+        try:
+            with blaming_reference():
+                self._contender.load(program, (), patience)
+                self._custom.load(patience)
+        except RejectedError:
+            self.close()
+            raise
 
     def __enter__(self) -> Oracle:
         return self
@@ -87,7 +94,12 @@ class Oracle:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End its cells."""
         self._contender.close()
+        self._custom.close()
 
     def make(self, case: Case, flavours: Sequence[Flavour]) -> Iterator[Specimen]:
         """One fresh specimen for each flavour asked for.
@@ -98,21 +110,19 @@ class Oracle:
         slots = self._contender.layout.of_case(case.name)
         for start in range(0, len(flavours), len(slots)):
             chunk = flavours[start : start + len(slots)]
-            drawn = [draw(self._workload, case, flavour, self._generator) for flavour in chunk]
+            drawn = [self._draw(case, flavour) for flavour in chunk]
             for slot, values in zip(slots, drawn, strict=False):
                 self._contender.arena.fill(slot, values)
             with blaming_reference():
                 self._contender.run(slots[: len(chunk)], self._patience)
             for slot, values, flavour in zip(slots, drawn, chunk, strict=False):
-                yield Specimen(case.name, case.hidden, flavour, values, self._expected(slot))
+                expected = expect_all(self._workload, case, values, self._contender.arena.outputs(slot))
+                yield Specimen(case.name, case.hidden, flavour, values, expected)
 
-    def _expected(self, slot: int) -> list[Expected]:
-        outputs = self._contender.arena.outputs(slot)
-        tensors = self._workload.outputs.values()
-        tolerance = self._workload.tolerance
-        return [
-            expect(output, tensor.dtype, tolerance) for output, tensor in zip(outputs, tensors, strict=True)
-        ]
+    def _draw(self, case: Case, flavour: Flavour) -> list[torch.Tensor]:
+        with blaming_reference():
+            custom = self._custom.make(case, self._patience)
+        return draw(self._workload, case, flavour, self._generator, custom)
 
 
 class blaming_reference:

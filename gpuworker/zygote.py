@@ -50,11 +50,12 @@ def main() -> None:
 def _preload(options: Options) -> None:
     """What inmates need, imported once. Collected garbage and frozen objects keep forked pages shared."""
     if options.cuda_index >= 0:
-        # None of these touches the device: a context does not survive a fork.
+        # Neither this nor the tracer touches the device: a context does not survive a fork.
         importlib.import_module("gpuworker.devices.cuda")
+    if options.traces:
         importlib.import_module("gpuworker.cuda.tracer").warm_up()
-        if "/dev/nvidia" in "".join(_open_files()):
-            raise RuntimeError("a device is open in the process that forks")
+    if "/dev/nvidia" in "".join(_open_files()):
+        raise RuntimeError("a device is open in the process that forks")
     ctypes.CDLL("libstdc++.so.6")
     gc.collect()
     gc.freeze()

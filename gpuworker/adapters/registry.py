@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,13 @@ ADAPTERS: dict[str, Load] = {
 CACHE_FOLDER = "/tmp/triton"
 
 
+def _forget_compiled_triton() -> None:
+    """Triton decides when it is imported whether its own library is interpreted, and the tracer has imported it."""
+    for name in list(sys.modules):
+        if name.split(".")[0] == "triton" and not name.startswith("triton._C"):
+            del sys.modules[name]
+
+
 def _driver_folder() -> str:
     """Where the driver that this process uses was loaded from; Triton would run a program to find it."""
     for line in Path("/proc/self/maps").read_text().splitlines():
@@ -56,3 +64,4 @@ def prepare(program: Program, files: Sequence[int] = ()) -> None:
                 archive.extractall(CACHE_FOLDER, filter="data")
     if program.interpret:
         os.environ["TRITON_INTERPRET"] = "1"
+        _forget_compiled_triton()

@@ -35,7 +35,8 @@ def warm_up() -> None:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", "/tmp/inductor")
     # And some of it asks for devices, which would make a context that no fork survives.
     none = {"is_available": lambda: False, "device_count": lambda: 0}
-    with patched(torch.cuda, none), patched(torch._C, {"_cuda_getDeviceCount": lambda: 0}):
+    counts = {"_cuda_getDeviceCount": lambda: 0} if torch.version.cuda else {}
+    with patched(torch.cuda, none), patched(torch._C, counts):
         ghosts = Ghosts(lambda fill: None)
     with ghosts.entered(H200):
         torch.empty(1, device="cuda").view(1)

@@ -80,6 +80,8 @@ class CpuAttachment(Attachment):
     @override
     def tensor(self, region: Region, *, output: bool) -> torch.Tensor:
         memory = (ctypes.c_char * max(region.size_bytes, 1)).from_address(self.address(region, output=output))
+        if not region.elements:
+            return torch.empty(region.shape, dtype=TORCH_TYPES[region.dtype])
         flat = torch.frombuffer(memory, dtype=TORCH_TYPES[region.dtype], count=region.elements)
         return flat.view(region.shape)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
 _PROC = Path("/proc")
-_PROGRAM = b"gpuworker"
+_PACKAGE = b"gpuworker"
 _WATCH_S = 0.3
 _BUSY_SHARE = 0.25
 _MEMORY_BYTES = 2 << 30
@@ -24,7 +24,7 @@ _DISK_BYTES = 1 << 30
 def neighbours(proc: Path = _PROC) -> Neighbours:
     """Everybody who can be seen from here."""
     visible = {int(entry.name): entry for entry in proc.iterdir() if entry.name.isdigit()}
-    ours = {pid for pid, entry in visible.items() if _PROGRAM in _read(entry / "cmdline")}
+    ours = {pid for pid, entry in visible.items() if _is_worker(_read(entry / "cmdline"))}
     holders = sum(any(_is_gpu(fd) for fd in _files(visible[pid])) for pid in ours)
     return Neighbours(ours=frozenset(ours), visible=frozenset(visible), holders=holders)
 
@@ -42,6 +42,11 @@ def _files(process: Path) -> Iterator[str]:
             yield str(entry.readlink())
     except OSError:
         return
+
+
+def _is_worker(command_line: bytes) -> bool:
+    """A module of this package was started; what a zygote forks keeps its command line."""
+    return any(word == _PACKAGE or word.startswith(_PACKAGE + b".") for word in command_line.split(b"\0"))
 
 
 def _is_gpu(target: str) -> bool:

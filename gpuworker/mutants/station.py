@@ -36,6 +36,7 @@ def main() -> None:
     except sandbox.SandboxUnavailableError as error:
         wire.send(runner, {"event": "refused", "message": str(error)})
         sys.exit(1)
+    zygote._preload(options)
     ours, theirs = socket.socketpair()
     if os.fork() == 0:
         ours.close()

@@ -11,6 +11,7 @@ from django.conf import settings
 from honcho.colour import get_colours
 
 from kernelsite import embedded
+from kernelsite.ops.gpus import gpus
 from kernelsite.ops.supervisor import Program
 from search.records import Queue, device_queue
 
@@ -72,21 +73,27 @@ def site(place: Place, environment: Mapping[str, str], cores: Cores) -> list[Pro
     web = (*python, "daphne", "-v", "0", "--no-server-name", "-b", place.host, "-p", str(place.port))
     commands = {
         WEB: (*web, "kernelsite.asgi:application"),
-        "control": _worker("kernelsite", Queue.CONTROL, "-c", str(CONTROL_PROCESSES)),
+        # Answers from landscapes are short and end in rows, as everything on `control`.
+        "control": _worker("kernelsite", f"{Queue.CONTROL},{Queue.RECORDED}", "-c", str(CONTROL_PROCESSES)),
         "agent": _worker("kernelsite", Queue.AGENT, "-c", str(AGENT_PROCESSES)),
         "sweeper": (sys.executable, "-u", str(settings.BASE_DIR / "manage.py"), "sweep"),
     }
     programs = [Program(name, words, environment, cores.site) for name, words in commands.items()]
+    given = device_environment(environment)
     device = _worker("gpuworker.app", device_queue("cpu"), "--pool", "solo")
-    programs.append(Program("device", device, device_environment(environment), cores.all))
+    programs.append(Program("device", device, given, cores.all))
+    for gpu in gpus():
+        words = ("--pool", "solo", "--device", f"cuda:{gpu.index}")
+        worker = _worker("gpuworker.app", device_queue(gpu.device_class), *words)
+        programs.append(Program(f"gpu-{gpu.index}", worker, given, cores.all))
     return _coloured(programs)
 
 
-def _worker(app: str, queue: str, *options: str) -> tuple[str, ...]:
+def _worker(app: str, queues: str, *options: str) -> tuple[str, ...]:
     """A Celery worker; it needs no other workers to be found by, so the chatter between workers is off."""
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING")
     celery = (sys.executable, "-u", "-m", "celery", "-q", "-A", app, "worker")
-    return (*celery, "-Q", queue, "-n", f"{queue}@%h", *options, *quiet)
+    return (*celery, "-Q", queues, "-n", f"{queues.partition(',')[0]}@%h", *options, *quiet)
 
 
 def site_environment() -> dict[str, str]:
