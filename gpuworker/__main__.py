@@ -65,7 +65,12 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.set_defaults(program="gpuworker.zygote", prepare=None, heeds_quarantine=False)
-    shared.add_argument("--device", type=_device, default="cpu", help="cpu, interpret, cuda:N, or the class of a GPU, e.g. h200")
+    shared.add_argument(
+        "--device",
+        type=_device,
+        default="cpu",
+        help="cpu, interpret, cuda:N, or the class of a GPU, e.g. h200",
+    )
     shared.add_argument("--cores", type=_cores, default=[], help="cores for candidates, e.g. 3 or 2,3")
     shared.add_argument("--unsandboxed", action="store_true", help="run candidates without walls, and say so")
     parser = argparse.ArgumentParser(prog="python -m gpuworker", description=__doc__)

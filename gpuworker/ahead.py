@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -16,18 +16,27 @@ _Result = TypeVar("_Result")
 class Ahead:
     """Results, or exceptions, that wait to be taken once."""
 
-    def __init__(self, workers: int) -> None:
-        """Work on so many at a time."""
-        self._workers = workers
+    def __init__(self, workers: int, *, beside: bool) -> None:
+        """Work on so many at a time.
+
+        Args:
+            workers: how many.
+            beside: go on while others are judged, where a device of its own keeps the clock.
+        """
+        self._pool = ThreadPoolExecutor(workers)
+        self._beside = beside
         self._done: dict[Key, Future[Any]] = {}
 
     def start(self, jobs: Sequence[tuple[Key, Callable[[], object]]]) -> None:
-        """Do all of them; returns when the last is done, so that nothing runs beside a clock.
+        """Begin all of them; unless they may go on beside a clock, return when the last is done.
 
         What an earlier batch left untaken is forgotten.
         """
-        with ThreadPoolExecutor(self._workers) as pool:
-            self._done = {key: pool.submit(work) for key, work in jobs}
+        for left in self._done.values():
+            left.cancel()
+        self._done = {key: self._pool.submit(work) for key, work in jobs}
+        if not self._beside:
+            wait(self._done.values())
 
     def take(self, key: Key, work: Callable[[], _Result]) -> _Result:
         """The result of this key; done now if it was not announced.

@@ -110,7 +110,7 @@ def escapes(block: CellBlock, device: Device) -> set[str]:
     patience = Patience(time.monotonic() + _PATIENCE_S, _PATIENCE_S)
     try:
         contender.load(program, (), patience)
-        contender.arena.poison(0)
+        contender.arena.poison([0])
         contender.run([0], patience)
         answers = contender.arena.outputs(0)[0].tolist()
     except RejectedError as error:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LOG_KEPT_BYTES = 16 * 1024
 _KILL_WAIT_S = 10.0
+_SPARES = 2
+"""One for now, and one that has had the time of a whole evaluation to get ready."""
 _START_WAIT_S = 20.0
 
 
@@ -50,14 +52,15 @@ class CellBlock:
         self._zygote = zygote
         self._nodes = nodes
         self._lock = threading.Lock()
-        self._spares: dict[Order, Cell] = {}
+        self._spares: dict[Order, list[Cell]] = {}
         self._mount_point = mount_point
         self.mode = mode
 
     def spare(self, order: Order) -> None:
-        """Have a cell ready for the next `start` of this order, so that what it does first takes no time then."""
-        if order not in self._spares:
-            self._spares[order] = self._fork(order)
+        """Have cells ready for the next `start` of this order, so that what they do first takes no time then."""
+        ready = self._spares.setdefault(order, [])
+        while len(ready) < _SPARES:
+            ready.append(self._fork(order))
 
     def start(self, order: Order) -> Cell:
         """A cell that waits for its first frame.
@@ -65,8 +68,12 @@ class CellBlock:
         Raises:
             InfrastructureError: the zygote or the walls failed.
         """
-        spare = self._spares.pop(order, None)
-        return spare if spare and spare.ended() is None else self._fork(order)
+        ready = self._spares.get(order, [])
+        while ready:
+            if (cell := ready.pop(0)).ended() is None:
+                return cell
+            cell.close()
+        return self._fork(order)
 
     def _fork(self, order: Order) -> Cell:
         ours, theirs = socket.socketpair()

@@ -220,6 +220,11 @@ class Contender:
                 raise RejectedError(EvaluationStatus.REWARD_HACK, "a thread left the cores it was given")
         return len(threads)
 
+    @property
+    def may_write_inputs(self) -> bool:
+        """Its mapping of the inputs is writable, or strange host code could make it so."""
+        return not (self.is_trusted and self._role.sealed)
+
     def silence(self) -> None:
         """From now on nothing that it prints is shown: hidden cases follow."""
         self._is_silent = True

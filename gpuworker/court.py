@@ -27,7 +27,7 @@ class Court:
         self.device = device
         self.shop = shop
         self.interpret = interpret
-        self.ahead = Ahead(len(device.judge_cores))
+        self.ahead = Ahead(len(device.judge_cores), beside=device.index >= 0)
         self.ceiling = device.ceiling()
         self._yardsticks: dict[str, Yardstick] = {}
 

@@ -70,7 +70,7 @@ class CustomInputs:
         regions = self._contender.layout.slots[slot].inputs
         values = [torch.tensor(secret_seed())]
         values += [_scalar(case, region.name) for region in regions[1:]]
-        self._contender.arena.fill(slot, values)
+        self._contender.arena.fill({slot: values})
         self._contender.run([slot], patience)
         made = zip(self._turned_outputs(), self._contender.arena.outputs(slot), strict=True)
         return {name: _sound(name, value) for name, value in made if name in names}

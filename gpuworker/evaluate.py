@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpuworker import correctness, inputs, intake, layout, rehearsal, resources, tracing
+from gpuworker import conditions, correctness, inputs, intake, launched, layout, rehearsal, resources, tracing
 from gpuworker.built import Built
 from gpuworker.contender import Contender, Patience, cell_order
 from gpuworker.devices.device import DeviceBusyError
@@ -87,6 +87,10 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
     with report.stage(EvaluationStage.BUILD) as details:
         built = court.ahead.take(("build", request.id), lambda: _built(candidate, workload, court, deadline))
         details.update(built.details)
+        plan = built.plans.get(False)
+        seen = launched.verdicts(report.verdicts, request.contract, plan, workload, candidate)
+        report.verdicts = seen
+        _keep_contract(seen)
     if built.plans:
         report.method = TimingMethod.TRUSTED_LAUNCH
     untimed = court.interpret or (candidate.language is Language.TRITON and court.device.index < 0)
@@ -200,7 +204,8 @@ def _check_and_time(entry: Entry, cases: list[Case], tier: Tier, report: Report)
                 details["case"] = case.name
                 if report.discarded:
                     details["discarded"] = list(report.discarded)
-                passes_us = _time(running[case.hidden], case, entry, tier, report)
+                with conditions.noted(entry.court.device, details):
+                    passes_us = _time(running[case.hidden], case, entry, tier, report)
                 details["passes_us"] = [list(pair) for pair in passes_us]
     except RejectedError as error:
         _close(running)

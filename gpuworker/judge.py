@@ -18,6 +18,7 @@ from gpuworker.cells import CellBlock
 from gpuworker.court import Court
 from gpuworker.devices.cpu import CpuDevice
 from gpuworker.evaluate import evaluate, prepare
+from gpuworker.health.gpu import GaugeError
 from gpuworker.shop import Shop
 from gpuworker.verdicts import InfrastructureError
 from search.records import EvaluationRequest
@@ -35,7 +36,7 @@ def main(runner: socket.socket, zygote: socket.socket, options: Options, mode: M
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="judge: %(message)s")
     try:
         court = _open(zygote, options, mode)
-    except (InfrastructureError, ValueError, OSError) as error:
+    except (InfrastructureError, GaugeError, ValueError, OSError) as error:
         wire.send(runner, {"event": "refused", "message": str(error)})
         return
     wire.send(runner, {"event": "ready", "device": court.device.facts.dump()})

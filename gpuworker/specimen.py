@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from gpuworker.cells import CellBlock
-    from gpuworker.devices.device import Arena, Device
+    from gpuworker.devices.device import Device
     from search.workload import Case, Workload
 
 _MOST_SLOTS = 32
@@ -36,11 +36,6 @@ class Specimen:
     flavour: Flavour
     inputs: list[torch.Tensor]
     expected: list[Expected]
-
-    def put(self, arena: Arena, slot: int) -> None:
-        """Write the inputs and poison the outputs of a slot."""
-        arena.fill(slot, self.inputs)
-        arena.poison(slot)
 
 
 def reference_program(workload: Workload, *, golden: bool, threads: int, device: int = -1) -> Program:
@@ -112,7 +107,7 @@ class Oracle:
             chunk = flavours[start : start + len(slots)]
             drawn = [self._draw(case, flavour) for flavour in chunk]
             for slot, values in zip(slots, drawn, strict=False):
-                self._contender.arena.fill(slot, values)
+                self._contender.arena.fill({slot: values})
             with blaming_reference():
                 self._contender.run(slots[: len(chunk)], self._patience)
             for slot, values, flavour in zip(slots, drawn, chunk, strict=False):

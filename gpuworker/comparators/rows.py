@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
     import torch
 
-_PIECE_ELEMENTS = 1 << 22
+_PIECE_ELEMENTS = {"cpu": 1 << 22, "cuda": 1 << 26}
+"""By kind of device: what its caches or its memory take several times."""
 
 
 def as_rows(value: torch.Tensor) -> torch.Tensor:
@@ -18,8 +19,8 @@ def as_rows(value: torch.Tensor) -> torch.Tensor:
 
 
 def pieces(value: torch.Tensor) -> Iterator[slice]:
-    """Slices over the rows of (rows, columns) that hold a few million elements each; none where it is empty."""
+    """Slices over the rows of (rows, columns) that hold some millions of elements each; none where it is empty."""
     rows, columns = value.shape
-    step = max(1, _PIECE_ELEMENTS // max(columns, 1))
+    step = max(1, _PIECE_ELEMENTS[value.device.type] // max(columns, 1))
     for start in range(0, rows, step):
         yield slice(start, start + step)

@@ -14,7 +14,7 @@ from gpuworker.dtypes import TORCH_TYPES
 from gpuworker.layout import GUARD_BYTES, Layout, Region
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _BIT_TYPES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -53,25 +53,39 @@ class TensorArena(Arena):
             )
             for slot in layout.slots
         ]
-        for slot in layout.slots:
-            for region in slot.outputs:
-                for band in self._bands(region):
-                    band.copy_(self._guard)
+        self._guarded = [region.name for slot in layout.slots for region in slot.outputs]
+        self._bands = _bands(layout, device)
+        self._guards = self._guard.repeat(2 * len(self._guarded))
+        outputs.bytes[self._bands] = self._guards
+        self._blank: torch.Tensor | None = None
 
     @override
     def files(self) -> tuple[int, ...]:
         return (self._inputs.fd, self._outputs.fd)
 
     @override
-    def fill(self, slot: int, values: Sequence[torch.Tensor]) -> None:
-        for view, value in zip(self._views[slot][0], values, strict=True):
-            view.copy_(value)
+    def fill(self, values: Mapping[int, Sequence[torch.Tensor]]) -> None:
+        views = [view for slot in values for view in self._views[slot][0]]
+        given = [value for row in values.values() for value in row]
+        if views:
+            torch._foreach_copy_(views, given)
 
     @override
-    def poison(self, slot: int) -> None:
-        for view in self._views[slot][1]:
-            bits = _bits(view)
-            bits.fill_(self._poison[bits.element_size()])
+    def poison(self, slots: Sequence[int]) -> None:
+        if self._outputs.bytes.device.type == "cpu":
+            self._poison_each(slots)
+            return
+        # One copy of everything takes less than a word to the device for each slot.
+        if self._blank is None:
+            self._poison_each(range(len(self._views)))
+            self._blank = self._outputs.bytes.clone()
+        self._outputs.bytes.copy_(self._blank)
+
+    def _poison_each(self, slots: Sequence[int]) -> None:
+        for slot in slots:
+            for view in self._views[slot][1]:
+                bits = _bits(view)
+                bits.fill_(self._poison[bits.element_size()])
 
     @override
     def outputs(self, slot: int) -> list[torch.Tensor]:
@@ -88,22 +102,31 @@ class TensorArena(Arena):
         return all(_same_bits(view, value) for view, value in zip(views, values, strict=True))
 
     @override
-    def broken_guard(self, slot: int) -> str:
-        for region in self.layout.slots[slot].outputs:
-            if not all(torch.equal(band, self._guard) for band in self._bands(region)):
-                return region.name
-        return ""
+    def broken_guard(self) -> str:
+        found = self._outputs.bytes[self._bands]
+        if torch.equal(found, self._guards):
+            return ""
+        first = int((found != self._guards).nonzero()[0])
+        return self._guarded[first // (2 * GUARD_BYTES)]
 
     @override
     def close(self) -> None:
         self._views.clear()
+        self._blank = None
         self._inputs.close()
         self._outputs.close()
 
-    def _bands(self, region: Region) -> tuple[torch.Tensor, torch.Tensor]:
-        end = region.offset + region.size_bytes
-        whole = self._outputs.bytes
-        return whole[region.offset - GUARD_BYTES : region.offset], whole[end : end + GUARD_BYTES]
+
+def _bands(layout: Layout, device: torch.device) -> torch.Tensor:
+    """Positions of all guard bytes in the buffer of outputs: before and behind each, in the order of slots."""
+    band = torch.arange(GUARD_BYTES, device=device)
+    starts = [
+        start
+        for slot in layout.slots
+        for region in slot.outputs
+        for start in (region.offset - GUARD_BYTES, region.offset + region.size_bytes)
+    ]
+    return (torch.tensor(starts, dtype=torch.int64, device=device)[:, None] + band).reshape(-1)
 
 
 def _view(shared: Shared, region: Region) -> torch.Tensor:

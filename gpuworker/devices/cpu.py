@@ -105,6 +105,7 @@ class CpuDevice(Device):
     )
     index = -1
     ghost = None
+    gauge = None
     tensors = torch.device("cpu")
 
     def __init__(self, cores: Sequence[int], sandbox_mode: str, runtime: str, state: Path) -> None:

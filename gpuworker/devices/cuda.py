@@ -16,6 +16,7 @@ from gpuworker.cuda.device_facts import GhostDevice
 from gpuworker.devices.arena import TensorArena
 from gpuworker.devices.device import Attachment, Ceiling, Device, DeviceBudget, DeviceFacts, locked
 from gpuworker.dtypes import TORCH_TYPES
+from gpuworker.health.nvml import NvmlGauge
 from gpuworker.verdicts import InfrastructureError
 
 if TYPE_CHECKING:
@@ -150,13 +151,14 @@ class CudaDevice(Device):
             cache_bytes=found.L2_cache_size,
         )
         self.uuid = str(found.uuid)
+        self.gauge = NvmlGauge(self.uuid)
         self._sweep = torch.zeros(_CLEARING * found.L2_cache_size, dtype=torch.uint8, device=self.tensors)
         self.budget = _budget(self.ghost)
         self.facts = DeviceFacts(
             device_class=found.name.removeprefix("NVIDIA ").lower().replace(" ", "-"),
             name=f"{os.uname().nodename} cuda:{index} {self.uuid[:8]}",
             model=found.name,
-            driver=_driver_version(),
+            driver=f"nvidia {self.gauge.sample().driver}",
             runtime=f"{runtime}, cuda {torch.version.cuda}",
             sandbox=sandbox_mode,
             cores=",".join(map(str, self.contender_cores)),
@@ -213,13 +215,3 @@ def _budget(ghost: GhostDevice) -> DeviceBudget:
         specimen_bytes=int(ghost.memory_bytes * _SPECIMEN_SHARE),
         oracle_bytes=int(ghost.memory_bytes * _ORACLE_SHARE),
     )
-
-
-def _driver_version() -> str:
-    from pynvml import nvmlInit, nvmlShutdown, nvmlSystemGetDriverVersion
-
-    nvmlInit()
-    try:
-        return f"nvidia {nvmlSystemGetDriverVersion()}"
-    finally:
-        nvmlShutdown()

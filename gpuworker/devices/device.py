@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 from search.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     import torch
 
     from gpuworker.cuda.device_facts import GhostDevice
+    from gpuworker.health.gpu import Gauge
     from gpuworker.layout import Layout, Region
 
 
@@ -89,12 +90,12 @@ class Arena(Protocol):
         """Open files for the other side: inputs (read-only there), then outputs."""
         ...
 
-    def fill(self, slot: int, values: Sequence[torch.Tensor]) -> None:
-        """Write a slot's inputs."""
+    def fill(self, values: Mapping[int, Sequence[torch.Tensor]]) -> None:
+        """Write the inputs of some slots."""
         ...
 
-    def poison(self, slot: int) -> None:
-        """Overwrite a slot's outputs with a pattern that no kernel leaves by accident."""
+    def poison(self, slots: Sequence[int]) -> None:
+        """Overwrite the outputs of at least these slots with a pattern that no kernel leaves by accident."""
         ...
 
     def outputs(self, slot: int) -> list[torch.Tensor]:
@@ -109,8 +110,8 @@ class Arena(Protocol):
         """Whether a slot's inputs still hold these values, bit for bit."""
         ...
 
-    def broken_guard(self, slot: int) -> str:
-        """Name of the output whose guard band was written, empty when all are whole."""
+    def broken_guard(self) -> str:
+        """Name of an output of any slot whose guard band was written, empty when all are whole."""
         ...
 
     def close(self) -> None:
@@ -143,6 +144,8 @@ class Device(Protocol):
     """Number of the GPU; -1 for a CPU."""
     ghost: GhostDevice | None
     """What traced host code is told of it; None where host code runs with it."""
+    gauge: Gauge | None
+    """Where its clocks are read; None where there is nothing to read."""
     tensors: torch.device
     """Where specimens are drawn, kept and compared."""
     contender_cores: tuple[int, ...]

@@ -30,12 +30,14 @@ for. *Least scale* is the smallest power of two for `tolerance.scale` that keeps
 
 def page(tests: Sequence[SelfTest], most_bytes: int) -> str:
     """The whole page."""
-    parts = [_HEAD, _size(most_bytes), _summary(tests), _survivors(tests)]
+    parts = [_HEAD, _circumstances(tests, most_bytes), _summary(tests), _survivors(tests)]
     return "\n".join([*parts, *(_section(test) for test in tests)]).rstrip() + "\n"
 
 
-def _size(most_bytes: int) -> str:
-    return f"Cases whose inputs and outputs take more than {most_bytes / (1 << 20):g} MiB are left out here, and named.\n"
+def _circumstances(tests: Sequence[SelfTest], most_bytes: int) -> str:
+    devices = ", ".join(sorted({test.device for test in tests}))
+    left_out = f"Cases whose inputs and outputs take more than {most_bytes / (1 << 20):g} MiB are left out here, and named"
+    return f"Made on: {devices}. {left_out}; seeds are drawn anew each time, so figures vary a little.\n"
 
 
 def _summary(tests: Sequence[SelfTest]) -> str:

@@ -91,7 +91,10 @@ def _mutants(workload: Workload, repeater: Repeater) -> Iterator[_Mutant]:
                 yield _Mutant(kind + suffix, group, _spoiled(spoil, number))
     for number, name in enumerate(names):
         for given, tensor in enumerate(workload.inputs):
-            yield _Mutant(f"input `{tensor}` passed through as `{name}`", "inputs", _passed(given, number))
+            if _fits(workload, tensor, name):
+                yield _Mutant(
+                    f"input `{tensor}` passed through as `{name}`", "inputs", _passed(given, number)
+                )
     for case in workload.cases:
         yield _Mutant(f"wrong in case `{case.name}` alone", "cases", _off_in(case.name))
     for rerun in reruns(workload):
@@ -106,6 +109,16 @@ def _with(scene: Scene, number: int, spoiled: torch.Tensor | None) -> list[torch
 
 def _spoiled(spoil: outputs.Spoil, number: int) -> Leave:
     return lambda scene: _with(scene, number, spoil(scene.golden[number], scene.other_golden[number]))
+
+
+def _fits(workload: Workload, given: str, output: str) -> bool:
+    """Whether an input has as many elements as an output, in any case."""
+    for case in workload.cases:
+        sizes = workload.sizes(case)
+        shapes = [workload.shape(one, sizes) for one in (workload.inputs[given], workload.outputs[output])]
+        if math.prod(shapes[0]) == math.prod(shapes[1]) and shapes[1]:
+            return True
+    return False
 
 
 def _passed(given: int, number: int) -> Leave:

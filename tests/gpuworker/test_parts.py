@@ -16,11 +16,12 @@ from conftest import SOFTMAX
 from gpuworker import floor, layout, wire
 from gpuworker.cells import clean
 from gpuworker.devices.cpu import CpuArena
+from gpuworker.devices.device import Bandwidth, Ceiling
 from gpuworker.inputs import Flavour, admit, draw, secret_generator
 from gpuworker.sandbox import FIRST_UID, slot_uid
 from gpuworker.seccomp import Profile, program
 from gpuworker.verdicts import RejectedError, read_exit
-from search.workload import DType, Workload, shipped_workload
+from search.workload import DType, Floor, Workload, shipped_workload
 
 COUNTS = {"main": 3, "odd": 1}
 
@@ -65,7 +66,7 @@ def test_buffers_cannot_shrink_or_grow(arena):
 
 
 def test_a_poisoned_output_is_nan_and_known(arena):
-    arena.poison(0)
+    arena.poison([0])
     (output,) = arena.outputs(0)
     assert bool(output.isnan().all())
     assert bool(arena.is_poison(output).all())
@@ -75,7 +76,7 @@ def test_a_poisoned_output_is_nan_and_known(arena):
 
 def test_a_changed_input_is_seen(arena):
     values = draw(SOFTMAX, SOFTMAX.cases[0], Flavour.DECLARED, secret_generator())
-    arena.fill(0, values)
+    arena.fill({0: values})
     assert arena.inputs_equal(0, values)
     changed = [values[0].clone()]
     changed[0][255, 1023] += 1e-3
@@ -84,12 +85,11 @@ def test_a_changed_input_is_seen(arena):
 
 @pytest.mark.parametrize("where", [-1, 0])
 def test_a_written_guard_is_seen(arena, where):
-    assert arena.broken_guard(0) == ""
+    assert arena.broken_guard() == ""
     region = arena.layout.slots[0].outputs[0]
     end = region.offset if where else region.offset + region.size_bytes
     os.pwrite(arena.files()[1], b"\x00\x01", end + 2 * where)
-    assert arena.broken_guard(0) == "y"
-    assert arena.broken_guard(1) == ""
+    assert arena.broken_guard() == "y"
 
 
 def test_two_draws_differ():
@@ -183,7 +183,7 @@ def test_an_exit_is_read(code, status):
 
 
 def test_a_floor_grows_with_the_bytes_and_needs_a_bandwidth():
-    measured = (floor.Bandwidth(1 << 20, 100e9, 50e9), floor.Bandwidth(1 << 26, 10e9, 10e9))
+    measured = Ceiling((Bandwidth(1 << 20, 100e9, 50e9), Bandwidth(1 << 26, 10e9, 10e9)), duplex=True)
     case = SOFTMAX.cases[0]
     small = floor.floor_us(SOFTMAX, case, 1 << 21, measured)
     large = floor.floor_us(SOFTMAX, case, 1 << 27, measured)
@@ -243,3 +243,19 @@ def test_what_the_judge_cannot_do_yet_is_refused_by_name(change, message):
     with pytest.raises(RejectedError, match=message) as refused:
         admit(workload)
     assert refused.value.status == "INVALID_REFERENCE"
+
+
+def test_reads_and_writes_of_one_memory_bus_add_up():
+    case = SOFTMAX.cases[0]
+    both = (Bandwidth(0, 10e9, 10e9),)
+    apart = floor.floor_us(SOFTMAX, case, 1, Ceiling(both, duplex=True))
+    together = floor.floor_us(SOFTMAX, case, 1, Ceiling(both, duplex=False))
+    assert together == pytest.approx(2 * apart)
+
+
+def test_operations_can_be_the_floor():
+    work = SOFTMAX.model_copy(update={"floor": Floor(operations="1000000 * M * N")})
+    slow = Ceiling((Bandwidth(0, 1e15, 1e15),), duplex=True, operations=1e12)
+    sizes = work.sizes(work.cases[0])
+    expected_us = 0.9 * 1e6 * sizes["M"] * sizes["N"] / 1e12 * 1e6
+    assert floor.floor_us(work, work.cases[0], 1, slow) == pytest.approx(expected_us)
