@@ -17,7 +17,7 @@ from gpuworker.mutants.record import MOST_BYTES
 from gpuworker.options import Options
 from gpuworker.runner import Runner, StartError
 from gpuworker.serve import serve
-from search.records import EvaluationStatus, Tier
+from search.records import EvaluationStatus, Purpose, Tier
 from search.workload import shipped_workloads
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--language", help="where the file's ending does not tell")
     one.add_argument("--contract", type=Path)
     one.add_argument("--tier", type=Tier, default=Tier.FAST)
+    one.add_argument("--purpose", type=Purpose, default=Purpose.SEARCH, help="promote: examine it as well")
     one.add_argument("--deadline", type=float, default=120.0, metavar="SECONDS")
     one.add_argument("--json", action="store_true")
     one.set_defaults(command=_evaluate, prepare=_request, heeds_quarantine=True)
@@ -143,7 +144,8 @@ def _request(arguments: argparse.Namespace) -> EvaluationRequest:
     workload = reading.read_workload(arguments.workload)
     candidate = reading.read_candidate(arguments.candidate, arguments.language)
     contract = reading.read_contract(arguments.contract) if arguments.contract else None
-    return requests.make(workload, candidate, arguments.tier, arguments.deadline, contract)
+    request = requests.make(workload, candidate, arguments.tier, arguments.deadline, contract)
+    return request.model_copy(update={"purpose": arguments.purpose})
 
 
 def _workloads(arguments: argparse.Namespace) -> list[Workload]:

@@ -7,7 +7,18 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpuworker import conditions, correctness, inputs, intake, launched, layout, rehearsal, resources, tracing
+from gpuworker import (
+    conditions,
+    correctness,
+    inputs,
+    intake,
+    launched,
+    layout,
+    promotion,
+    rehearsal,
+    resources,
+    tracing,
+)
 from gpuworker.built import Built
 from gpuworker.contender import Contender, Patience, cell_order
 from gpuworker.devices.device import DeviceBusyError
@@ -22,6 +33,7 @@ from search.records import (
     EvaluationStage,
     EvaluationStatus,
     Language,
+    Purpose,
     Tier,
     TimingMethod,
     Verdict,
@@ -96,17 +108,18 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
     untimed = court.interpret or (candidate.language is Language.TRITON and court.device.index < 0)
     cases = [] if untimed else _timed_cases(workload, request.tier)
     started = time.monotonic()
+    if request.purpose is Purpose.PROMOTE:
+        court.forget(workload.hash)  # nobody has met the values that it is promoted on
     stick = court.yardstick(workload, [case.name for case in cases])
     # Making specimens is our work and not in the candidate's time.
     deadline += time.monotonic() - started
     most_s = _INTERPRETED_PASS_S if untimed else _PASS_S
     patience = Patience(deadline, min(most_s, request.deadline_s / 2))
-    _on_device(
-        Entry(candidate, built, stick, court, patience, tuple(case.name for case in cases)),
-        cases,
-        request.tier,
-        report,
-    )
+    entry = Entry(candidate, built, stick, court, patience, tuple(case.name for case in cases))
+    _on_device(entry, cases, request.tier, report)
+    if request.purpose is Purpose.PROMOTE and entry.is_replayed:
+        with report.stage(EvaluationStage.PROMOTION) as details:
+            details.update(promotion.examine(entry, built.plans[False]))
 
 
 def prepare(requests: Sequence[EvaluationRequest], court: Court) -> None:

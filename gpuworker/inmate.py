@@ -12,6 +12,7 @@ import struct
 import sys
 import tarfile
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import torch
@@ -54,6 +55,8 @@ def main(profile: Profile, mode: sandbox.Mode, control: int, device: int = -1) -
                     workshop.build(frame, mode)
                 case Profile.REHEARSE:
                     _rehearse(frame, mode)
+                case Profile.EXAMINE:
+                    _examine(frame)
                 case Profile.TRACE:
                     _trace(frame, mode)
                 case Profile.SCREEN:
@@ -96,6 +99,16 @@ def _rehearse(frame: wire.Frame, mode: sandbox.Mode) -> None:
         memory.synchronise()
     with os.fdopen(frame.files[2], "wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
         archive.add(CACHE_FOLDER, arcname=".")
+
+
+def _examine(frame: wire.Frame) -> NoReturn:
+    order = Path("/tmp/order.json")
+    with os.fdopen(frame.files[0], "rb") as file:
+        file.seek(0)  # the judge's position came along with the file
+        order.write_bytes(file.read())
+    environment = {**frame.document["environment"], "HOME": "/tmp", "PATH": "/usr/bin:/bin"}
+    program = [sys.executable, "-m", "gpuworker.cuda.examined", str(order)]
+    os.execve(frame.document["tool"][0], [*frame.document["tool"], *program], environment)
 
 
 def _trace(frame: wire.Frame, mode: sandbox.Mode) -> None:

@@ -29,6 +29,8 @@ class Profile(StrEnum):
     """Host code of a candidate without a device: it starts compilers, like a build."""
     REHEARSE = "rehearse"
     """The same with a device, before anything is judged."""
+    EXAMINE = "examine"
+    """A tool of the device's maker around a replay: our code and theirs, so no call is filtered."""
 
 
 # name: (x86_64, aarch64); None where the architecture has no such call.

@@ -74,7 +74,7 @@ def serve(
     judge.sendall(bytes.fromhex(order["attached"]))
     sandbox.apply_filter(Profile.CONTENDER, mode)
     try:
-        replay = Replay(plan, layout, memory)
+        replay = Replay(plan, layout, addresses(layout, memory))
         judge.sendall(bytes.fromhex(order["ready"]))
         while True:
             nonce, slots = passes.take()
@@ -85,11 +85,25 @@ def serve(
         os._exit(_EXITS.get(error.name, Exit.DEVICE_FAULT))
 
 
+def addresses(layout: Layout, memory: Attachment) -> list[list[int]]:
+    """Of every slot's inputs, then outputs."""
+    return [
+        [memory.address(region, output=False) for region in slot.inputs]
+        + [memory.address(region, output=True) for region in slot.outputs]
+        for slot in layout.slots
+    ]
+
+
 class Replay:
     """A plan on this process's mapping of the slots."""
 
-    def __init__(self, plan: LaunchPlan, layout: Layout, memory: Attachment) -> None:
+    def __init__(self, plan: LaunchPlan, layout: Layout, addresses: Sequence[Sequence[int]]) -> None:
         """Allocate scratch and load everything once.
+
+        Args:
+            plan: of all cases in the layout.
+            layout: slots.
+            addresses: of each slot's inputs, then outputs.
 
         Raises:
             CudaError: a kernel does not load, or there is not enough memory.
@@ -106,11 +120,7 @@ class Replay:
             ]
             for case in plan.cases
         }
-        self._addresses = [
-            [memory.address(region, output=False) for region in slot.inputs]
-            + [memory.address(region, output=True) for region in slot.outputs]
-            for slot in layout.slots
-        ]
+        self._addresses = addresses
         self._modules: list[Any] = []
         self._functions: list[Any] = []
         self._load()
