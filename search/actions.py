@@ -39,6 +39,9 @@ class Decision(Record):
     """The answer of the direct implementation."""
     words: Annotated[dict[Word, str], Field(min_length=1)]
     """Possible answers with their meaning."""
+    optional: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    """Stays out of a structure's choices while it has its initial word, so that a library may come to ask it
+    without giving the structures it had new fingerprints."""
 
     def initial_word(self, language: Language) -> str | None:
         """Answer of the direct implementation; None if there is none in this language."""

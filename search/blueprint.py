@@ -10,8 +10,23 @@ from __future__ import annotations
 from search.records import Clause, Contract, Knob, Record, Signature, content_hash
 
 
+class Move(Record):
+    """How often a kernel moves a tensor between memory and chip; for the cost model."""
+
+    tensor: str
+    """Input, output or intermediate."""
+    times: str = "1"
+    """Expression over axes and whole-number knobs: how often each element is moved."""
+    between: str = ""
+    """Expression: elements of the tensor that pass until one is met again, e.g. `FLIGHT * N` where every program
+    walks its own row; FLIGHT is the number of programs at work. Empty: the whole tensor."""
+
+
 class KernelPlan(Record):
-    """One launch: a GPU kernel, or one parallel loop nest on a CPU."""
+    """One launch: a GPU kernel, or one parallel loop nest on a CPU.
+
+    The optional fields are what the cost model needs (`search/cost.py`); they are no part of the structure.
+    """
 
     name: str
     computes: str
@@ -20,6 +35,20 @@ class KernelPlan(Record):
     """Axes mapped to programs (Triton) or to the outer parallel loop (C++), outermost first."""
     sequential: tuple[str, ...] = ()
     """Axes walked inside one program."""
+    programs: str = ""
+    """Expression over axes and knobs: programs, or units of work that a fixed number of programs shares."""
+    workers: str = ""
+    """Expression: how many programs share the work, where that does not follow from the axes."""
+    reads: tuple[Move, ...] = ()
+    writes: tuple[Move, ...] = ()
+    operations: dict[str, str] = {}
+    """Expression of the number of operations by kind: `matrix`, `vector`, `scalar`, `special`."""
+    chip_bytes: str = ""
+    """Expression: bytes that a program keeps in registers and shared memory."""
+    flight_bytes: str = ""
+    """Expression: bytes that a program has asked for at once."""
+    overlapped: bool = False
+    """A program loads its next piece while it works on this one."""
 
 
 class Intermediate(Record):

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from search.compose import offered_knobs, walk
-from search.predicates import Choice, Facts, parse
-from search.records import Language
+from search.predicates import Choice, Trait, parse
+from search.reachability import LANGUAGES, clashes, unreachable
 from search.traits import TRAIT_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from search.actions import ActionLibrary
-
-LANGUAGES = (Language.CPP, Language.TRITON)
-"""Languages in which blueprints are made."""
 
 
 def problems(library: ActionLibrary) -> list[str]:
@@ -52,7 +48,7 @@ def _repeated(library: ActionLibrary) -> Iterator[str]:
 def _trait(text: str) -> str:
     """Trait a predicate names; empty for other predicates."""
     predicate = parse(text)
-    return "" if isinstance(predicate, Choice) else predicate.name
+    return predicate.name if isinstance(predicate, Trait) else ""
 
 
 def _dangling(library: ActionLibrary) -> Iterator[str]:
@@ -131,18 +127,5 @@ def _returns(start: str, path: list[str], requires: dict[str, tuple[str, ...]]) 
 
 def _reachability(library: ActionLibrary) -> list[str]:
     """Actions that no structure can take, and knobs that two places open in one structure."""
-    reached: set[str] = set()
-    clashes: dict[str, None] = {}
-    for language in LANGUAGES:
-        for known in TRAIT_SETS:
-            for taken, choices in walk(library, known, language):
-                reached.update(action.id for action in taken)
-                names = [knob.name for knob in offered_knobs(library, Facts(known, choices), language)]
-                twice = sorted({name for name in names if names.count(name) > 1})
-                clashes |= {f"field knobs.{name}: opened twice in {language}": None for name in twice}
-    lost = [
-        f"action {action.id}: field when: no structure can ever take it"
-        for action in library.actions
-        if action.id not in reached
-    ]
-    return [*lost, *clashes]
+    lost = [f"action {name}: field when: no structure can ever take it" for name in unreachable(library)]
+    return [*lost, *clashes(library)]

@@ -1,10 +1,11 @@
-"""Preconditions as data: `trait NAME`, `choice DECISION is WORD or WORD`, `device cpu`.
+"""Preconditions as data: `trait NAME`, `choice DECISION is WORD or WORD`, `device cpu`, `device sm>=90`.
 
 Choice predicates speak of the finished structure, so it does not matter in which order actions were taken.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEVICES = ("cpu", "gpu")
+
+ARCHITECTURES: dict[str, int] = {
+    "a100": 80,
+    "a10": 86,
+    "rtx3090": 86,
+    "l4": 89,
+    "l40s": 89,
+    "rtx4090": 89,
+    "h100": 90,
+    "h200": 90,
+    "gh200": 90,
+    "b200": 100,
+    "gb200": 100,
+    "rtx5090": 120,
+}
+"""NVIDIA compute capability, times ten, by device class. What is not in the table passes no gate."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +59,24 @@ class Device:
 
 
 @dataclass(frozen=True)
+class Architecture:
+    """The device has at least this NVIDIA compute capability, times ten."""
+
+    least: int
+
+
+@dataclass(frozen=True)
 class Facts:
     """What predicates are judged on. An empty device class means it is not known: device predicates hold."""
 
     traits: frozenset[str]
     choices: Mapping[str, str]
+    """Of every decision, optional ones with their initial word included."""
     device_class: str = ""
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> Trait | Choice | Device:
+def parse(text: str) -> Trait | Choice | Device | Architecture:
     """Read one predicate.
 
     Raises:
@@ -66,8 +91,11 @@ def parse(text: str) -> Trait | Choice | Device:
             return Choice(decision, (word, *rest[1::2]))
         case ["device", name] if name in DEVICES:
             return Device(name)
+        case ["device", gate] if found := re.fullmatch(r"sm>=(\d{2,3})", gate):
+            return Architecture(int(found[1]))
     raise ValueError(
-        f"unknown predicate {text!r}; write `trait NAME`, `choice DECISION is WORD or WORD` or `device cpu`"
+        f"unknown predicate {text!r}; write `trait NAME`, `choice DECISION is WORD or WORD`, `device cpu`, "
+        "`device gpu` or `device sm>=90`"
     )
 
 
@@ -79,7 +107,14 @@ def holds(text: str, facts: Facts) -> bool:
         case Choice(decision, words):
             return facts.choices.get(decision) in words
         case Device(name):
-            return not facts.device_class or (name == "cpu") == (facts.device_class == "cpu")
+            return not facts.device_class or (name == "cpu") == (_measured(facts.device_class) == "cpu")
+        case Architecture(least):
+            return not facts.device_class or ARCHITECTURES.get(_measured(facts.device_class), 0) >= least
+
+
+def _measured(device_class: str) -> str:
+    """The device behind a recorded one: `recorded:h200` is `h200`."""
+    return device_class.removeprefix("recorded:")
 
 
 def _alternates(rest: list[str]) -> bool:
