@@ -11,6 +11,7 @@ time beyond is charged to the calls.
 from __future__ import annotations
 
 import gc
+import secrets
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -108,12 +109,17 @@ def plain_pass(
 def checked_pass(
     contender: Contender, slots: Sequence[int], specimens: Sequence[Specimen], patience: Patience
 ) -> float:
-    """The same, and then every output, guard and input of the pass is checked.
+    """The same, and then every output, guard and input of the pass is checked, and one slot that was left out.
 
     Raises:
         RejectedError: the first thing that is wrong.
     """
+    bystander = _bystander(contender, slots)
+    contender.arena.poison(bystander)
     seconds = plain_pass(contender, slots, specimens, patience)
+    for slot in bystander:
+        if not all(bool(contender.arena.is_poison(output).all()) for output in contender.arena.outputs(slot)):
+            raise RejectedError(EvaluationStatus.REWARD_HACK, "wrote the outputs of a call that was not made")
     if contender.may_write_inputs:
         for slot, specimen in zip(slots, specimens, strict=True):
             if not contender.arena.inputs_equal(slot, specimen.inputs):
@@ -126,6 +132,12 @@ def checked_pass(
         for slot, specimen in zip(slots, specimens, strict=True):
             _check(contender, slot, specimen)
     return seconds
+
+
+def _bystander(contender: Contender, slots: Sequence[int]) -> list[int]:
+    """A slot that the pass does not visit, if there is one: work done for it is work done ahead."""
+    others = sorted(set(range(len(contender.layout.slots))) - set(slots))
+    return [secrets.choice(others)] if others else []
 
 
 def _where(specimen: Specimen) -> str:

@@ -140,10 +140,78 @@ def expected_running_time(reached: Sequence[int | None], budget: int) -> float |
 
     Auger and Hansen (CEC 2005), as in COCO. None when no search reached it.
     """
-    hits = [count for count in reached if count is not None]
+    return expected_cost(reached, [budget] * len(reached))
+
+
+def expected_cost(reached: Sequence[int | None], spent: Sequence[float]) -> float | None:
+    """As `expected_running_time`, where each search has spent its own amount, e.g. model calls.
+
+    Args:
+        reached: cost until the target by search; None where it was not reached.
+        spent: cost of the whole search, in the same order.
+    """
+    hits = [cost for cost in reached if cost is not None]
     if not hits:
         return None
-    return (sum(hits) + budget * (len(reached) - len(hits))) / len(hits)
+    wasted = sum(total for cost, total in zip(reached, spent, strict=True) if cost is None)
+    return (sum(hits) + wasted) / len(hits)
+
+
+def expected_cost_interval(
+    reached: Sequence[int | None], spent: Sequence[float], *, seed: int
+) -> tuple[float, float | None] | None:
+    """95 % interval of `expected_cost` by percentile bootstrap of searches.
+
+    Returns:
+        Low and high end; high is None where more than 2.5 % of the resamples never reach the target, and the
+        whole is None where more than 97.5 % do not.
+    """
+    hit = np.array([cost is not None for cost in reached])
+    cost = np.array([spent[n] if one is None else one for n, one in enumerate(reached)], dtype=np.float64)
+    picks = _resamples(cost.size, seed)
+    hits = hit[picks].sum(axis=1)
+    with np.errstate(divide="ignore"):
+        draws = np.sort(np.where(hits > 0, cost[picks].sum(axis=1) / hits, np.inf))
+    low, high = (float(draws[int(share * (RESAMPLES - 1))]) for share in (0.025, 0.975))
+    if not np.isfinite(low):
+        return None
+    return low, high if np.isfinite(high) else None
+
+
+def mean_interval(values: Sequence[float], *, seed: int) -> Interval:
+    """Mean with its 95 % interval by percentile bootstrap.
+
+    Raises:
+        ValueError: no values, or one that is not finite.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if not array.size or not np.all(np.isfinite(array)):
+        raise ValueError("a mean needs finite values")
+    return _interval(float(np.mean(array)), np.mean(array[_resamples(array.size, seed)], axis=1))
+
+
+def geometric_mean_with_worst(values: Sequence[float]) -> tuple[float, float]:
+    """Geometric mean and the lowest value, which it hides.
+
+    Raises:
+        ValueError: as for `geometric_mean`.
+    """
+    return geometric_mean(values), float(min(values))
+
+
+def rank_correlation(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
+    """Spearman's rank correlation; None for fewer than three pairs or where one side never varies.
+
+    Raises:
+        ValueError: the two have different lengths.
+    """
+    from scipy.stats import spearmanr
+
+    if len(ours) != len(theirs):
+        raise ValueError("a correlation needs pairs")
+    if len(ours) < 3 or len(set(ours)) == 1 or len(set(theirs)) == 1:
+        return None
+    return float(spearmanr(ours, theirs).statistic)
 
 
 def fast_p(speedups: Sequence[float | None], threshold: float = 1.0) -> float:

@@ -64,11 +64,13 @@ def library(request: TeamRequest, slug: str, version: int | None = None) -> Http
 
 
 def _results(team: Team | None) -> dict[str, Aggregate]:
-    """Annotations `search_count` and `best` from the team's searches."""
+    """Annotations `search_count` and `best` from the team's searches; what a landscape answered is no record."""
     own = Q(searches__team=team)
     return {
         "search_count": Count("searches", filter=own),
-        "best": Max("searches__best_speedup", filter=own),
+        "best": Max(
+            "searches__best_speedup", filter=own & ~Q(searches__device_class__startswith="recorded:")
+        ),
     }
 
 

@@ -103,6 +103,8 @@ def site_environment() -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "kernelsite.settings",
         "KERNELSITE_VAR": str(settings.VAR),
         "REDIS_URL": settings.REDIS_URL,
+        # Samplers solve tiny systems, for which threads of a linear algebra library cost more than they bring.
+        "OPENBLAS_NUM_THREADS": "1",
         # Celery warns root of pickled messages; ours are JSON only.
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
         # A stopped worker need not finish what it holds: the sweeper finds it.

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from kernelsite.fleet.models import Device
-from kernelsite.searches import attempts, dispatch, events, fold, proposals
+from kernelsite.searches import attempts, dispatch, events, fold, proposals, recorded
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import Evaluation, Search, Step, StepState, Structure
 from kernelsite.searches.rows import wall_seconds
@@ -84,11 +83,7 @@ def look(search_id: int) -> Plan:
     history = [row.record for row in search.steps.order_by("number")]
     machine = engine.Search.replay(search.record, history)
     outstanding = sum(step.outcome is None for step in history)
-    wait = (
-        None
-        if Device.objects.online().filter(device_class=search.device_class).exists()
-        else WaitReason.DEVICE
-    )
+    wait = None if recorded.is_served(search.device_class) else WaitReason.DEVICE
     over = _over(search)
     room = search.record.parallel - outstanding
     may_ask = room > 0 and wait is None and not over and search.state in ASKING

@@ -9,6 +9,7 @@ from django import forms
 
 from kernelsite.catalog.models import LibraryStatus, LibraryVersion, WorkloadVersion
 from kernelsite.fleet.models import Device
+from kernelsite.searches import recorded
 from kernelsite.searches.launch import Options, Order
 from search.settings import Budget, StageSettings
 from search.strategies import STRATEGIES
@@ -203,7 +204,7 @@ def _seed_range(word: str) -> range:
 
 
 def device_choices() -> list[tuple[str, str]]:
-    """Every device class ever seen, with how many are online; `cpu` is always offered."""
+    """Every device class ever seen, with how many are online, then the recorded ones; `cpu` is always offered."""
     online: dict[str, int] = {}
     for device_class in Device.objects.online().values_list("device_class", flat=True):
         online[device_class] = online.get(device_class, 0) + 1
@@ -211,7 +212,7 @@ def device_choices() -> list[tuple[str, str]]:
         {"cpu", *Device.objects.values_list("device_class", flat=True)},
         key=lambda each: (-online.get(each, 0), each),
     )
-    return [
+    devices = [
         (
             name,
             f"{name} \N{EN DASH} {online[name]} online"
@@ -220,3 +221,4 @@ def device_choices() -> list[tuple[str, str]]:
         )
         for name in known
     ]
+    return devices + recorded.choices()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 from django.db import IntegrityError, transaction
 from pydantic import Field
 
-from kernelsite.searches import dispatch, events
+from kernelsite.searches import dispatch, events, recorded
 from kernelsite.searches.models import Search
-from search.agents.registry import AGENTS
+from search.agents.registry import AGENTS, default_agent
+from search.landscapes.files import is_recorded, language_of
 from search.records import EventKind, Language, Record
 from search.settings import Budget, SearchSettings, StageSettings
 from search.strategies import STRATEGIES
@@ -47,7 +48,8 @@ class Options(Record):
     """What a person chooses about how to search; workload and library are chosen beside it."""
 
     strategy: str = "two_stage"
-    agent: str = "playbook"
+    agent: str = ""
+    """Empty: the one that fits the device class."""
     device_class: str = "cpu"
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     budget: Budget
@@ -73,11 +75,14 @@ class Order:
         """The settings to freeze.
 
         Raises:
-            LaunchError: no such strategy, agent or action.
+            LaunchError: no such strategy, agent or action, or no landscape of this workload.
         """
         options = self.options
+        agent = options.agent or default_agent(options.device_class)
         _must_be_among("strategy", options.strategy, STRATEGIES)
-        _must_be_among("agent", options.agent, AGENTS)
+        _must_be_among("agent", agent, AGENTS)
+        if problem := recorded.problem(options.device_class, self.workload.record):
+            raise LaunchError("device_class", problem)
         actions = {action.id for action in self.library.record.actions}
         for action in options.allowed_actions:
             _must_be_among("allowed_actions", action, sorted(actions))
@@ -87,7 +92,7 @@ class Order:
             library=self.library.slug,
             library_hash=self.library.hash,
             strategy=options.strategy,
-            agent=options.agent,
+            agent=agent,
             language=language_for(options.device_class),
             device_class=options.device_class,
             seed=options.seed,
@@ -111,7 +116,13 @@ def new_key() -> str:
 
 
 def language_for(device_class: str) -> Language:
-    """The language of candidates on a device class."""
+    """The language of candidates on a device class.
+
+    Raises:
+        LandscapeError: the class is recorded and there is no such landscape.
+    """
+    if is_recorded(device_class):
+        return language_of(device_class)
     return LANGUAGES.get(device_class, Language.TRITON)
 
 

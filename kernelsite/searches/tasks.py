@@ -10,7 +10,7 @@ from django.db import Error as DatabaseError
 from kombu.exceptions import OperationalError as BrokerError
 
 from kernelsite.celery import app
-from kernelsite.searches import attempts, controls, dispatch, driver, proposals, sweeper
+from kernelsite.searches import attempts, controls, dispatch, driver, proposals, recorded, sweeper
 from search.records import TaskName
 
 PASSING = (DatabaseError, BrokerError, SoftTimeLimitExceeded, TimeLimitExceeded, WorkerLostError, OSError)
@@ -49,6 +49,12 @@ class AgentTask(Task):  # type: ignore[misc]  # celery ships no types
 def propose(step_id: int) -> None:
     """Answer a draft."""
     proposals.propose(step_id)
+
+
+@app.task(name=TaskName.EVALUATE)
+def evaluate_recorded(requests: list[dict[str, Any]]) -> None:
+    """Answer from landscapes: queue `recorded` is served by the site, every other device queue by `gpuworker`."""
+    recorded.evaluate(requests)
 
 
 @app.task(name=TaskName.STARTED)

@@ -122,3 +122,40 @@ def test_floor_score_is_defined_only_at_or_above_the_floor():
     assert stats.floor_score(20, floor_us=10, baseline_us=30) == 0.5
     assert stats.floor_score(9.9, floor_us=10, baseline_us=30) is None
     assert stats.floor_score(20, floor_us=10, baseline_us=10) is None
+
+
+def test_expected_cost_takes_what_each_search_has_spent():
+    assert stats.expected_cost([3, None, 5], [9, 7, 9]) == (3 + 5 + 7) / 2
+    assert stats.expected_cost([None], [7]) is None
+
+
+def test_the_interval_of_an_expected_cost_is_open_where_resamples_never_reach_the_target():
+    low, high = stats.expected_cost_interval([10, 12, 14, 11] * 5, [50] * 20, seed=0)
+    assert 10 <= low < 11.75 < high <= 14
+    low, high = stats.expected_cost_interval([10, None, None], [50] * 3, seed=0)
+    assert low >= 10
+    assert high is None
+    assert stats.expected_cost_interval([None, None], [50] * 2, seed=0) is None
+
+
+def test_the_interval_of_a_mean_covers_it_as_often_as_promised():
+    draw = np.random.default_rng(0)
+    covered = 0
+    for trial in range(120):
+        found = stats.mean_interval(draw.normal(2.0, 1.0, 40).tolist(), seed=trial)
+        covered += found.low <= 2.0 <= found.high
+    assert covered >= 106
+    with pytest.raises(ValueError, match="finite"):
+        stats.mean_interval([1.0, float("nan")], seed=0)
+
+
+def test_geometric_mean_comes_with_its_worst():
+    assert stats.geometric_mean_with_worst([4.0, 1.0]) == (2.0, 1.0)
+
+
+def test_rank_correlation():
+    assert stats.rank_correlation([1, 2, 3, 9], [10, 20, 30, 40]) == pytest.approx(1.0)
+    assert stats.rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1.0)
+    assert stats.rank_correlation([1, 1, 1], [3, 2, 1]) is None
+    with pytest.raises(ValueError, match="pairs"):
+        stats.rank_correlation([1, 2], [1])

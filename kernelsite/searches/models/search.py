@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kernelsite.searches.models.words import choices, values
+from search.landscapes.files import is_recorded
 from search.records import SearchState, Stage, WaitReason
 from search.settings import SearchSettings
 
@@ -179,6 +180,11 @@ class Search(models.Model):
     def is_final(self) -> bool:
         """Nothing more will happen."""
         return SearchState(self.state).is_final
+
+    @property
+    def is_recorded(self) -> bool:
+        """Its numbers come from a landscape; its baseline says from which device and day."""
+        return is_recorded(self.device_class)
 
     @property
     def is_waiting_for_device(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from kernelsite.searches.stdio import DeviceError, StdioDevice
+from search.stdio import DeviceError, StdioDevice
 
 WORKER = textwrap.dedent(
     """

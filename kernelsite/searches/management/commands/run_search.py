@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from kernelsite.searches.launch import language_for
-from kernelsite.searches.stdio import DeviceError, StdioDevice
-from search.agents.registry import AGENTS
+from search.agents.registry import AGENTS, default_agent
+from search.landscapes.answer import answer
+from search.landscapes.files import LandscapeError, is_recorded, landscape_of
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.local import run_search
 from search.settings import Budget, SearchSettings
+from search.stdio import DeviceError, StdioDevice
 from search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from search.engine import SearchResult
+    from search.local import Evaluate
     from search.steps import Step
     from search.workload import Workload
 
@@ -54,8 +58,8 @@ class Command(BaseCommand):
         """Wrong values end with exit status 2 and name their option."""
         parser.add_argument("--workload", required=True, choices=sorted(shipped_workloads()))
         parser.add_argument("--strategy", default="two_stage", choices=list(STRATEGIES))
-        parser.add_argument("--agent", default="playbook", choices=list(AGENTS))
-        parser.add_argument("--device", default="cpu", help="device class")
+        parser.add_argument("--agent", choices=list(AGENTS), help="otherwise the one that fits the device")
+        parser.add_argument("--device", default="cpu", help="device class, e.g. cpu or recorded:<landscape>")
         parser.add_argument("--budget", type=budget, required=True, help="evaluations")
         parser.add_argument("--seed", type=seed, default=0)
         parser.add_argument("--json", action="store_true", help="end with one JSON line on stdout")
@@ -64,18 +68,18 @@ class Command(BaseCommand):
         """Run the search; progress goes to stderr."""
         workload = shipped_workloads()[options["workload"]]
         library = shipped_library()
-        settings = _settings(options, workload, library)
-        agent = AGENTS[settings.agent]()
         self.titles: dict[str, str] = {}
         try:
-            with StdioDevice(settings.device_class) as device:
-                self._say(f"device: {device.description.get('name', settings.device_class)}")
-                result = run_search(settings, workload, library, agent, device.evaluate, self._progress)
-        except DeviceError as error:
-            raise CommandError(f"--device {settings.device_class}: {error}") from error
+            settings = _settings(options, workload, library)
+            with _device(settings, workload) as (name, evaluate):
+                self._say(f"device: {name}")
+                agent = AGENTS[settings.agent]()
+                result = run_search(settings, workload, library, agent, evaluate, self._progress)
+        except (DeviceError, LandscapeError) as error:
+            raise CommandError(f"--device {options['device']}: {error}") from error
         self._say(f"finished: {result.reason}")
-        line = json.dumps(_document(settings.strategy, result), allow_nan=False)
-        self.stdout.write(line if options["json"] else _told(result))
+        line = json.dumps(_document(settings.strategy, name, result), allow_nan=False)
+        self.stdout.write(line if options["json"] else f"{_told(result)}, {name}")
 
     def _say(self, text: str) -> None:
         self.stderr.write(text, style_func=str)
@@ -102,6 +106,22 @@ def progress_line(step: Step, titles: Mapping[str, str]) -> str:
     return head + "  ".join(word for word in (title, outcome.status, measured, knobs, reused) if word)
 
 
+@contextmanager
+def _device(settings: SearchSettings, workload: Workload) -> Iterator[tuple[str, Evaluate]]:
+    """A name for people, and what judges candidates: a landscape, or a device worker for as long as the block runs.
+
+    Raises:
+        LandscapeError: nothing was recorded for the device class and the workload.
+        DeviceError: the worker does not start, or ends the block.
+    """
+    if is_recorded(settings.device_class):
+        landscape = landscape_of(settings.device_class, workload)
+        yield landscape.label, lambda request: answer(landscape, request, settings.seed)
+        return
+    with StdioDevice(settings.device_class) as device:
+        yield str(device.description.get("name", settings.device_class)), device.evaluate
+
+
 def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrary) -> SearchSettings:
     return SearchSettings(
         workload=options["workload"],
@@ -109,7 +129,7 @@ def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrar
         library=library.name,
         library_hash=library.hash,
         strategy=options["strategy"],
-        agent=options["agent"],
+        agent=options["agent"] or default_agent(options["device"]),
         language=language_for(options["device"]),
         device_class=options["device"],
         seed=options["seed"],
@@ -117,8 +137,8 @@ def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrar
     )
 
 
-def _document(strategy: str, result: SearchResult) -> dict[str, Any]:
-    """The same line as a comparison's, with one arm."""
+def _document(strategy: str, device: str, result: SearchResult) -> dict[str, Any]:
+    """The same line as a comparison's, with one arm, and what measured it."""
     speedup = result.speedup
     arm = {
         "evaluations": result.spent.evaluations,
@@ -129,7 +149,7 @@ def _document(strategy: str, result: SearchResult) -> dict[str, Any]:
         "low": speedup.low if speedup else None,
         "high": speedup.high if speedup else None,
     }
-    return {"comparison": None, "arms": {strategy: arm}, "url": None}
+    return {"comparison": None, "arms": {strategy: arm}, "url": None, "device": device}
 
 
 def _told(result: SearchResult) -> str:

@@ -1,4 +1,4 @@
-"""A device worker as a child process that speaks JSON lines: what `run_search` uses instead of a broker."""
+"""A device worker as a child process that speaks JSON lines: what one-process searches and the recorder use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from search.records import Evaluation, EvaluationRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
 READY_S = 120.0
@@ -31,6 +31,12 @@ class StdioDevice:
     """`python -m gpuworker serve --stdio`, started and ended with the `with` block; `evaluate` judges one candidate."""
 
     def __init__(self, device: str, command: tuple[str, ...] | None = None) -> None:
+        """Nothing runs before the `with` block.
+
+        Args:
+            device: as `python -m gpuworker serve --device` takes it.
+            command: another program that speaks the same lines.
+        """
         own = (sys.executable, "-m", "gpuworker", "serve", "--stdio", "--device", device)
         self.command = command or own
         self.messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
@@ -69,13 +75,25 @@ class StdioDevice:
         Raises:
             DeviceError: no record comes.
         """
-        line = json.dumps({"op": "evaluate", "requests": [request.dump()]}, allow_nan=False)
+        return next(self.evaluate_batch([request]))
+
+    def evaluate_batch(self, requests: Sequence[EvaluationRequest]) -> Iterator[Evaluation]:
+        """Judge variants of one source, in order, each as soon as its record is there.
+
+        Raises:
+            DeviceError: a record does not come.
+        """
+        document = {"op": "evaluate", "requests": [request.dump() for request in requests]}
         stdin = self._pipe(self.process.stdin)
         try:
-            stdin.write(line + "\n")
+            stdin.write(json.dumps(document, allow_nan=False) + "\n")
             stdin.flush()
         except OSError as error:
             raise DeviceError(f"the device worker is gone: {error}") from error
+        for request in requests:
+            yield self._record_of(request)
+
+    def _record_of(self, request: EvaluationRequest) -> Evaluation:
         while True:
             message = self._next(SILENCE_S)
             own = (message.get("id"), message.get("token")) == (request.id, request.token)

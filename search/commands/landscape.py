@@ -1,0 +1,101 @@
+"""`python -m search landscape`: what a landscape holds, and which actions and knobs matter in it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from search.importance import action_importance, knob_importance
+from search.landscapes.files import LandscapeError, find_landscape, landscape_files, read_landscape
+
+if TYPE_CHECKING:
+    from search.landscapes.landscape import Landscape
+
+SHOWN = 12
+"""Structures and actions in the text; the JSON holds all."""
+
+
+def landscape(arguments: list[str]) -> int:
+    """Describe one landscape, or list them; exit status 2 where there is none of that name."""
+    options = _parser().parse_args(arguments)
+    if options.name is None:
+        sys.stdout.writelines(f"{name}\n" for name in landscape_files())
+        return 0
+    try:
+        path = Path(options.name)
+        found = read_landscape(path) if path.is_file() else find_landscape(options.name)
+    except LandscapeError as error:
+        sys.stderr.write(f"landscape: {error}\n")
+        return 2
+    document = described(found)
+    sys.stdout.write(json.dumps(document, allow_nan=False) + "\n" if options.json else _told(document))
+    return 0
+
+
+def described(found: Landscape) -> dict[str, Any]:
+    """Structures by their best point, statuses, and importance; speed-ups are over the landscape's baseline."""
+    values: dict[int, list[tuple[dict[str, Any], float]]] = {}
+    for (place, point), worth in found.truth.items():
+        names = [knob.name for knob in found.structures[place].blueprint.knobs]
+        values.setdefault(place, []).append((dict(zip(names, point, strict=True)), worth))
+    structures = [_structure(found, place, points) for place, points in values.items()]
+    best = {frozenset(one["actions"]): one["best_speedup"] for one in structures}
+    return {
+        "name": found.name,
+        "label": found.label,
+        "workload": found.workload.name,
+        "case": found.case,
+        "baseline": found.baseline,
+        "runtime": found.environment.runtime,
+        "driver": found.environment.driver,
+        "design": found.design,
+        "points": len(found.rows),
+        "missing": found.missing(),
+        "statuses": dict(Counter(map(str, found.measurements.status))),
+        "structures": sorted(structures, key=lambda one: -one["best_speedup"]),
+        "actions": [one.dump() for one in action_importance(best, seed=found.seed)],
+    }
+
+
+def _structure(found: Landscape, place: int, points: list[tuple[dict[str, Any], float]]) -> dict[str, Any]:
+    blueprint = found.structures[place].blueprint
+    knobs, worth = max(points, key=lambda point: point[1])
+    default = {knob.name: knob.default for knob in blueprint.knobs}
+    return {
+        "title": blueprint.title,
+        "actions": list(blueprint.actions),
+        "best_speedup": worth,
+        "best_knobs": knobs,
+        "default_speedup": next((value for values, value in points if values == default), None),
+        "passed": len(points),
+        "knobs": [one.dump() for one in knob_importance(points)],
+    }
+
+
+def _told(document: dict[str, Any]) -> str:
+    lines = [f"{document['name']}: {document['workload']} {document['case']}, {document['label']}"]
+    lines.append(f"speed-up over {document['baseline']}; {document['points']} points: {document['statuses']}")
+    lines += [
+        f"  {one['best_speedup']:8.3f}  {one['title']}  (default {one['default_speedup'] or 0:.3f}; "
+        + ", ".join(f"{knob['knob']} {knob['share']:.0%}" for knob in one["knobs"][:3])
+        + ")"
+        for one in document["structures"][:SHOWN]
+    ]
+    lines.append("actions, mean gain over the same structure without:")
+    lines += [
+        f"  {one['gain']['value']:+8.3f} ({one['gain']['low']:+.3f} to {one['gain']['high']:+.3f}) log  "
+        f"{one['action']}, {one['pairs']} pairs"
+        for one in document["actions"][:SHOWN]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m search landscape", description=__doc__)
+    parser.add_argument("name", nargs="?", help="name or file; without it the names of all")
+    parser.add_argument("--json", action="store_true")
+    return parser
