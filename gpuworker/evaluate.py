@@ -253,7 +253,9 @@ def _time(
     contender: Contender, case: Case, entry: Entry, tier: Tier, report: Report
 ) -> tuple[tuple[float, float], ...]:
     """Time one case; its passes, for the evidence."""
-    match = Match(contender, entry.stick, case.name, EFFORTS[tier], entry.patience)
+    match = Match(
+        contender, entry.stick, case.name, EFFORTS[entry.court.device.index >= 0][tier], entry.patience
+    )
     with entry.court.device.lease(_LEASE_WAIT_S):
         result = match.play(entry.court.ceiling)
     contender.census()

@@ -40,7 +40,7 @@ _LIMITS = Limits(
 )
 _MOST_BYTES = 4 << 20
 """Cases whose tensors are larger would take minutes under a sanitizer."""
-_SUMMARY = re.compile(r"ERROR SUMMARY: (\d+) error")
+_SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 _METRICS = {
     "gpu__time_duration.sum": "us",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed": "DRAM %",
@@ -105,8 +105,9 @@ def _profile(court: Court, order: bytes) -> JsonValue:
     code, log = _run(court, order, command)
     lines = [line for line in log.splitlines() if line.startswith('"')]
     if len(lines) < 2:
-        refused = "ERR_NVGPUCTRPERM" in log
-        return "the driver keeps its counters from this user" if refused else f"ncu did not run ({code})"
+        if "ERR_NVGPUCTRPERM" in log:
+            return "the driver keeps its counters from this user"
+        return f"ncu did not run (exit code {code}): {' '.join(log.split())[-300:]}"
     rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
     return [
         {"kernel": row.get("Kernel Name", ""), **{word: row.get(name, "") for name, word in _METRICS.items()}}

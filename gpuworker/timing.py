@@ -47,10 +47,11 @@ class Effort:
     """Stop when the interval of the ratio is narrower than this share."""
 
 
-EFFORTS: dict[Tier, Effort] = {
-    Tier.FAST: Effort(yardstick.PAIRS, 2 * yardstick.PAIRS, 2.0, 0.1),
-    Tier.FULL: Effort(8, 40, 20.0, 0.01),
+EFFORTS: dict[bool, dict[Tier, Effort]] = {
+    False: {Tier.FAST: Effort(5, 10, 2.0, 0.1), Tier.FULL: Effort(8, 40, 20.0, 0.01)},
+    True: {Tier.FAST: Effort(5, 10, 0.5, 0.02), Tier.FULL: Effort(8, 40, 10.0, 0.01)},
 }
+"""By whether the device is a GPU, whose own clock is finer."""
 
 
 @dataclass

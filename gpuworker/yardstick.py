@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 USES = 40
 """Evaluations that one set of specimens serves."""
-PAIRS = 5
-"""Slope pairs of the fast tier."""
 _FASTEST = 4
 """Candidates up to so many times faster than the baseline still get passes of that length."""
 _REFERENCE_S = 120.0
@@ -133,7 +131,8 @@ def provide(stick: Yardstick, case: Case, block: CellBlock, device: Device, pati
     size = layout.slot_bytes(stick.workload, case)
     calls = most_calls(stick, case.name)
     most = device.budget.specimen_bytes // max(size, 1)
-    count = min(math.ceil(PAIRS * 1.5 * calls), max(most, 3 * PAIRS))
+    pairs = device.budget.pairs
+    count = min(math.ceil(pairs * 1.5 * calls), max(most, 3 * pairs))
     with Oracle(stick.workload, block, device, patience) as oracle:
         stick.timed[case.name] = list(oracle.make(case, [Flavour.DECLARED] * count))
 

@@ -99,6 +99,7 @@ class CpuDevice(Device):
         least_slots=2,
         most_slots=256,
         pass_s=4e-3,
+        pairs=5,
         case_bytes=256 << 20,
         specimen_bytes=min(512 << 20, int(_MEMORY_BYTES / 24)),
         oracle_bytes=64 << 20,

@@ -211,6 +211,7 @@ def _budget(ghost: GhostDevice) -> DeviceBudget:
         least_slots=8,
         most_slots=512,
         pass_s=1e-3,
+        pairs=10,
         case_bytes=int(ghost.memory_bytes * _CASE_SHARE),
         specimen_bytes=int(ghost.memory_bytes * _SPECIMEN_SHARE),
         oracle_bytes=int(ghost.memory_bytes * _ORACLE_SHARE),

@@ -52,6 +52,8 @@ class DeviceBudget(Record):
     most_slots: int
     pass_s: float
     """A whole pass should take about this long."""
+    pairs: int
+    """Slope pairs that fresh specimens should last for in the fast tier."""
     case_bytes: int
     """Inputs and outputs of one call; specimens take many times that."""
     specimen_bytes: int

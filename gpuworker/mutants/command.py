@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuworker.mutants import markdown
 from gpuworker.mutants.explained import explanation
-from gpuworker.mutants.record import MARGIN, SelfTest
+from gpuworker.mutants.record import FEW_MARGIN, MARGIN, SelfTest
 from gpuworker.runner import StartError
 
 if TYPE_CHECKING:
@@ -48,8 +48,12 @@ def faults(test: SelfTest) -> Iterator[str]:
     for one in test.survivors:
         if not explanation(test.workload, one.name):
             yield f"{test.workload}: survivor not explained: {one.name}"
-    if test.honest.margin < MARGIN:
-        yield f"{test.workload}: the eager reference has a margin of {test.honest.margin:.2g}, not {MARGIN:g}"
+    for honest, least in ((test.honest, MARGIN), (test.honest_few, FEW_MARGIN)):
+        if honest and honest.margin < least:
+            yield (
+                f"{test.workload}: the eager reference has a margin of {honest.margin:.2g}, not {least:g}, "
+                f"in case {honest.case}, values {honest.values}"
+            )
 
 
 def report(
@@ -63,7 +67,7 @@ def report(
     if as_json:
         return json.dumps([test.dump() for test in tests], indent=1, allow_nan=False), code
     lines = [
-        f"{test.workload}: {test.killed} of {test.applied} mutants killed, margin {markdown.margin(test.honest)}"
+        f"{test.workload}: {test.killed} of {test.applied} mutants killed, margin {markdown.margin(test.honest or test.honest_few)}"
         for test in tests
     ]
     return "\n".join([*lines, *wrong]), code

@@ -24,7 +24,8 @@ units of what is allowed: it must exceed 1; "pattern" means that no larger toler
 NaN, an infinity). *No effect*: its outputs equal the golden ones. *Refused*: the reference cannot run on what it gets.
 
 *Margin* is how many times smaller than allowed the largest error of the honest eager reference is; at least 4 is asked
-for. *Least scale* is the smallest power of two for `tolerance.scale` that keeps this margin.
+for. Outputs of fewer than 64 elements stand apart: rounding to the output's type does not average out there, and 2 is
+asked for. *Least scale* is the smallest power of two for `tolerance.scale` that keeps both.
 """
 
 
@@ -45,7 +46,8 @@ def _summary(tests: Sequence[SelfTest]) -> str:
         [
             f"[{test.workload}](#{test.workload})",
             f"{test.killed} of {test.applied}",
-            f"{margin(test.honest)} ({test.honest.case}, {test.honest.values})",
+            _where(test.honest),
+            _where(test.honest_few),
             f"{test.scale:g}",
             f"{test.least_scale:g}" if test.least_scale is not None else "none",
             str(test.specimens),
@@ -53,12 +55,27 @@ def _summary(tests: Sequence[SelfTest]) -> str:
         ]
         for test in tests
     ]
-    names = ["workload", "killed", "margin", "scale", "least scale", "specimens", "cases left out"]
+    names = [
+        "workload",
+        "killed",
+        "margin",
+        "margin, few elements",
+        "scale",
+        "least scale",
+        "specimens",
+        "cases left out",
+    ]
     return "\n".join(_table(names, rows)) + "\n"
 
 
-def margin(honest: Honest) -> str:
+def _where(honest: Honest | None) -> str:
+    return f"{margin(honest)} ({honest.case}, {honest.values})" if honest else "none"
+
+
+def margin(honest: Honest | None) -> str:
     """As text; errors too small to tell apart give an open end."""
+    if honest is None:
+        return "unknown"
     return f"{honest.margin:.3g}" if honest.margin < 1000 else "over 1000"
 
 

@@ -11,6 +11,10 @@ from search.records import Record
 
 MARGIN = 4.0
 """The honest eager reference must err so many times less than allowed."""
+FEW_ELEMENTS = 64
+FEW_MARGIN = 2.0
+"""The same for outputs of fewer elements: rounding to the output's type, up to half a unit in the last place, does not
+average out over a handful of them, and a bound that gave it four times the room would let one percent pass."""
 MOST_BYTES = 16 << 20
 """Inputs and outputs of the largest case that is looked at, unless told otherwise."""
 
@@ -69,7 +73,10 @@ class SelfTest(Record):
     left_out: tuple[str, ...] = ()
     """Cases too large for this run."""
     specimens: int
-    honest: Honest
+    honest: Honest | None
+    """The largest error among specimens with many output elements; None where there is no such specimen."""
+    honest_few: Honest | None
+    """The same among those with few."""
     scale: float
     least_scale: float | None
     """Smallest power of two for `tolerance.scale` at which the eager reference keeps its margin; None: none does."""

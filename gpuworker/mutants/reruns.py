@@ -44,7 +44,8 @@ def reruns(workload: Workload) -> Iterator[Rerun]:
     tensors = [*workload.inputs.values(), *workload.outputs.values()]
     floats = [tensor.dtype for tensor in tensors if tensor.dtype.is_float and tensor.shape is not None]
     if floats:
-        for name, behind in rounding.lowered(max(floats, key=lambda dtype: ITEM_BYTES[dtype])).items():
+        declared = max(floats, key=lambda dtype: ITEM_BYTES[dtype])
+        for name, behind in rounding.lowered(declared, tf32=workload.policy.tf32).items():
             yield Rerun(name, "precision", behind, lambda scene: scene.specimen.inputs)
 
 

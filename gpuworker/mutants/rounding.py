@@ -148,11 +148,12 @@ _SUM_TYPES = {
 every honest kernel, so for them the type itself is too little."""
 
 
-def lowered(declared: DType) -> dict[str, str]:
+def lowered(declared: DType, *, tf32: bool = False) -> dict[str, str]:
     """Names of lowered precisions with the text to append to a reference.
 
     Args:
         declared: the most precise float type among a workload's tensors.
+        tf32: the workload allows it, so it is no mutant.
     """
     found = {}
     for narrow in _NARROWER.get(declared, ()):
@@ -161,6 +162,6 @@ def lowered(declared: DType) -> dict[str, str]:
         found[f"inputs read as {narrow}"] = shared + _INPUTS
     if kept := _SUM_TYPES.get(declared):
         found[f"sums kept in {kept}"] = _SHARED % {"narrow": kept} + _SUMS
-    if declared in {DType.FLOAT32, DType.FLOAT64}:
+    if declared in {DType.FLOAT32, DType.FLOAT64} and not tf32:
         found["matrix products in tf32"] = _SHARED % {"narrow": declared} + _TF32_PRODUCTS
     return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from gpuworker.compare import is_right
+from gpuworker.mutants.record import FEW_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,11 @@ class Scene:
     golden: list[torch.Tensor]
     other: Specimen
     other_golden: list[torch.Tensor]
+
+    @property
+    def few(self) -> bool:
+        """Whether an output has so few elements that its rounding does not average out."""
+        return min(golden.numel() for golden in self.golden) < FEW_ELEMENTS
 
     def precise(self) -> list[torch.Tensor]:
         """Golden outputs as precisely as the judge keeps them, in the outputs' shapes."""

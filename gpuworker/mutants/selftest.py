@@ -14,7 +14,15 @@ from gpuworker import layout
 from gpuworker.clock import plain_pass
 from gpuworker.compare import expect_all, is_right
 from gpuworker.mutants import outputs
-from gpuworker.mutants.record import MARGIN, MOST_BYTES, Honest, MutantResult, Outcome, SelfTest
+from gpuworker.mutants.record import (
+    FEW_MARGIN,
+    MARGIN,
+    MOST_BYTES,
+    Honest,
+    MutantResult,
+    Outcome,
+    SelfTest,
+)
 from gpuworker.mutants.reruns import Repeater, reruns
 from gpuworker.mutants.scene import Scene, scenes
 from gpuworker.verdicts import RejectedError
@@ -72,7 +80,8 @@ def examine(workload: Workload, court: Court, most_bytes: int = MOST_BYTES) -> S
         cases=tuple(case.name for case in small),
         left_out=tuple(case.name for case in workload.cases if case not in small),
         specimens=len(found),
-        honest=_honest(honest),
+        honest=_honest([run for run in honest if not run[0].few]),
+        honest_few=_honest([run for run in honest if run[0].few]),
         scale=workload.tolerance.scale,
         least_scale=_least_scale(kept, honest),
         mutants=mutants,
@@ -207,7 +216,9 @@ def _eager(stick: Yardstick, scene: Scene) -> list[torch.Tensor]:
     return [output.clone() for output in stick.baseline.arena.outputs(slot)]
 
 
-def _honest(runs: list[tuple[Scene, list[torch.Tensor]]]) -> Honest:
+def _honest(runs: list[tuple[Scene, list[torch.Tensor]]]) -> Honest | None:
+    if not runs:
+        return None
     errors = [(scene.error(left), scene.specimen) for scene, left in runs]
     error, specimen = max(errors, key=lambda pair: math.inf if pair[0] is None else pair[0])
     return Honest(case=specimen.case, values=str(specimen.flavour), error=error)
@@ -226,4 +237,5 @@ def _keeps_margin(workload: Workload, scene: Scene, left: list[torch.Tensor]) ->
     case = next(case for case in workload.cases if case.name == scene.specimen.case)
     golden = [value.double() if value.is_floating_point() else value for value in scene.precise()]
     bounds = expect_all(workload, case, scene.specimen.inputs, golden)
-    return all(is_right(one, bound, 1 / MARGIN) for one, bound in zip(left, bounds, strict=True))
+    share = 1 / (FEW_MARGIN if scene.few else MARGIN)
+    return all(is_right(one, bound, share) for one, bound in zip(left, bounds, strict=True))
