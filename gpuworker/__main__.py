@@ -51,7 +51,7 @@ def main() -> int:
         state=str(folder),
     )
     quarantine = Quarantine.of(options) if arguments.heeds_quarantine else None
-    runner = Runner(options, arguments.program, quarantine)
+    runner = Runner(options, quarantine)
     try:
         runner.start()
         return int(arguments.command(runner, arguments))
@@ -64,7 +64,7 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
-    shared.set_defaults(program="gpuworker.zygote", prepare=None, heeds_quarantine=False)
+    shared.set_defaults(prepare=None, heeds_quarantine=False)
     shared.add_argument(
         "--device",
         type=_device,
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--most-bytes", type=int, default=MOST_BYTES, help="leave larger cases out")
     one.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there")
     one.add_argument("--json", action="store_true")
-    one.set_defaults(command=_selftest, prepare=_workloads, program=selftest.STATION)
+    one.set_defaults(command=_selftest, prepare=_workloads)
     one = commands.add_parser("doctor", parents=[shared], help="is this machine fit to judge?")
     one.add_argument("--json", action="store_true")
     one.add_argument("--clear", action="store_true", help="end the device's quarantine whatever is found")

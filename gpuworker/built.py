@@ -19,7 +19,7 @@ class Built:
     """Shared library of a compiled candidate."""
     plans: dict[bool, LaunchPlan] = field(default_factory=dict)
     """Launch plans by whether they are of the hidden cases; empty when its host code runs on the device."""
-    cache: bytes = b""
-    """Filled by a rehearsal, for host code that compiles when it first launches."""
+    caches: dict[bool, bytes] = field(default_factory=dict)
+    """Filled by rehearsals on the hidden cases and on the others, for host code that compiles when it launches."""
     details: dict[str, JsonValue] = field(default_factory=dict)
     """For the evidence of the stage."""

@@ -136,8 +136,10 @@ def checked_pass(
 
 def _bystander(contender: Contender, slots: Sequence[int]) -> list[int]:
     """A slot that the pass does not visit, if there is one: work done for it is work done ahead."""
+    cases = {contender.layout.slots[slot].case for slot in slots}
     others = sorted(set(range(len(contender.layout.slots))) - set(slots))
-    return [secrets.choice(others)] if others else []
+    alike = [slot for slot in others if contender.layout.slots[slot].case in cases]
+    return [secrets.choice(alike or others)] if others else []
 
 
 def _where(specimen: Specimen) -> str:

@@ -71,7 +71,7 @@ class Entry:
         )
         kind = Replayer if self.built.plans else Contender
         contender = kind(court.block, court.device, plan, role)
-        files = [_file(code) for code in self._files()]
+        files = [_file(code) for code in self._files(hidden=hidden)]
         try:
             contender.load(self._program(), files, self.patience)
         except (RejectedError, InfrastructureError):
@@ -82,19 +82,19 @@ class Entry:
                 os.close(fd)
         return contender
 
-    def _files(self) -> list[bytes]:
+    def _files(self, *, hidden: bool) -> list[bytes]:
         """What the program is made of besides sources."""
         if self.is_replayed:
             return [plan_file(merge(list(self.built.plans.values())))]
-        if self.built.cache:
-            return [self.built.cache]
+        if self.built.caches:
+            return [self.built.caches[hidden]]
         return [self.built.library, self.court.shop.launcher] if self.built.library else []
 
     def _program(self) -> Program:
         adapter: Adapter = "native" if self.built.library else "replay" if self.built.plans else "python"
         program = python_program(self.candidate, self.stick.workload, self.court.device)
         kept = self.candidate.sources if adapter == "python" else ()
-        changes = {"adapter": adapter, "sources": kept, "cached": bool(self.built.cache)}
+        changes = {"adapter": adapter, "sources": kept, "cached": bool(self.built.caches)}
         return program.model_copy(update={**changes, "interpret": self.interpreted})
 
 

@@ -161,8 +161,11 @@ def _traced(
         return tracing.trace(court.shop, candidate, workload, ghost, deadline)
     except tracing.UnreplayableError as error:
         program = python_program(candidate, workload, court.device)
-        cache = rehearsal.rehearse(court, program, workload, deadline)
-        return Built(cache=cache, details={"host_code": str(error)})
+        caches = {
+            hidden: rehearsal.rehearse(court, program, workload, deadline, hidden=hidden)
+            for hidden in {case.hidden for case in workload.cases}
+        }
+        return Built(caches=caches, details={"host_code": str(error)})
 
 
 def _workload(request: EvaluationRequest, budget: DeviceBudget) -> Workload:

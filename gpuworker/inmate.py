@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import torch
 
 from gpuworker import sandbox, wire, workshop
-from gpuworker.adapters.registry import ADAPTERS, CACHE_FOLDER, prepare
+from gpuworker.adapters.registry import ADAPTERS, CACHE_FOLDER, prepare, unpack_cache
+from gpuworker.cuda.faults import exit_code
 from gpuworker.devices.cpu import CpuAttachment
 from gpuworker.launch import become_launcher
 from gpuworker.layout import Layout
@@ -74,10 +75,11 @@ def _contend(judge: socket.socket, frame: wire.Frame, mode: sandbox.Mode) -> Non
     memory = _attached(order, layout, frame.files)
     if program.adapter == "replay":
         _replay(judge, frame, layout, memory, mode)
-    prepare(program, frame.files[2:])
+    prepare(program)
     judge.sendall(bytes.fromhex(order["attached"]))
     sandbox.apply_filter(Profile.CONTENDER, mode)
     with _Ending(Exit.LOAD_FAILED):
+        unpack_cache(program, frame.files[2:])
         calls = ADAPTERS[program.adapter](program, layout, memory, frame.files[2:])
     gc.collect()
     gc.disable()
@@ -195,16 +197,6 @@ def _exactly(judge: socket.socket, size: int) -> bytes:
     return data
 
 
-def _device_fault(error: BaseException) -> Exit | None:
-    """Errors of a GPU come as RuntimeError with the driver's words in the text."""
-    text = str(error)
-    if "illegal memory access" in text or "misaligned address" in text:
-        return Exit.ILLEGAL_ADDRESS
-    if "device-side assert" in text:
-        return Exit.DEVICE_ASSERT
-    return Exit.DEVICE_FAULT if "CUDA error" in text else None
-
-
 class _Ending:
     """Whatever strange code raises ends this process with a code that says what; nothing gets past it."""
 
@@ -226,7 +218,7 @@ class _Ending:
                 code = error.exit
             case MemoryError() | torch.OutOfMemoryError():
                 code = Exit.OUT_OF_MEMORY
-            case RuntimeError() if fault := _device_fault(error):
+            case Exception() if fault := exit_code(error):
                 code = fault
             case _:
                 code = self._failure

@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -19,9 +19,11 @@ from gpuworker.court import Court
 from gpuworker.devices.cpu import CpuDevice
 from gpuworker.evaluate import evaluate, prepare
 from gpuworker.health.gpu import GaugeError
+from gpuworker.mutants.selftest import examine
 from gpuworker.shop import Shop
-from gpuworker.verdicts import InfrastructureError
+from gpuworker.verdicts import InfrastructureError, RejectedError
 from search.records import EvaluationRequest
+from search.workload import Workload
 
 if TYPE_CHECKING:
     import socket
@@ -42,14 +44,30 @@ def main(runner: socket.socket, zygote: socket.socket, options: Options, mode: M
     wire.send(runner, {"event": "ready", "device": court.device.facts.dump()})
     try:
         while True:
-            document = wire.receive(runner).document
-            if "batch" in document:
-                prepare([EvaluationRequest.load(one) for one in document["batch"]], court)
-            else:
-                request = EvaluationRequest.load(document["request"])
-                wire.send(runner, {"event": "record", "evaluation": evaluate(request, court).dump()})
+            if answer := _answer(wire.receive(runner).document, court):
+                wire.send(runner, answer)
     except wire.WireClosedError:
         return
+
+
+def _answer(document: dict[str, Any], court: Court) -> dict[str, Any] | None:
+    """What the runner is told; nothing for the announcement of a batch."""
+    if "batch" in document:
+        prepare([EvaluationRequest.load(one) for one in document["batch"]], court)
+        return None
+    if "workload" in document:
+        return _examined(document, court)
+    evaluation = evaluate(EvaluationRequest.load(document["request"]), court)
+    return {"event": "record", "evaluation": evaluation.dump()}
+
+
+def _examined(document: dict[str, Any], court: Court) -> dict[str, Any]:
+    """A workload's self-test."""
+    try:
+        result = examine(Workload.load(document["workload"]), court, document["most_bytes"])
+    except (RejectedError, InfrastructureError, ValueError) as error:
+        return {"event": "refused", "message": str(error)}
+    return {"event": "examined", "result": result.dump()}
 
 
 def _device(options: Options, mode: Mode, runtime: str) -> Device:

@@ -29,13 +29,15 @@ _LIMITS = Limits(
 _LEASE_WAIT_S = 90.0
 
 
-def rehearse(court: Court, program: Program, workload: Workload, deadline: float) -> bytes:
-    """Run every case once; the filled cache as a tar file.
+def rehearse(court: Court, program: Program, workload: Workload, deadline: float, *, hidden: bool) -> bytes:
+    """Run every hidden case, or every other, once; the filled cache as a tar file.
+
+    What a hidden case leaves in a cache must not come to a process whose log is shown.
 
     Raises:
         RejectedError: it fails, or takes too long.
     """
-    plan = layout.plan(workload, {case.name: 1 for case in workload.cases})
+    plan = layout.plan(workload, {case.name: 1 for case in workload.cases if case.hidden is hidden})
     arena = court.device.arena(plan)
     cache = os.memfd_create("cache", os.MFD_CLOEXEC)
     cores = court.device.judge_cores

@@ -41,18 +41,14 @@ class StartError(Exception):
 class Runner:
     """One device worker's processes."""
 
-    def __init__(
-        self, options: Options, program: str = "gpuworker.zygote", quarantine: Quarantine | None = None
-    ) -> None:
+    def __init__(self, options: Options, quarantine: Quarantine | None = None) -> None:
         """Nothing runs until `start`.
 
         Args:
             options: of the operator.
-            program: module that holds the device side.
             quarantine: heeded and fed where given; whoever examines a device that is shut out gives none.
         """
         self.options = options
-        self._program = program
         self._quarantine = quarantine
         self._zygote: subprocess.Popen[bytes] | None = None
         self._judge: socket.socket | None = None
@@ -65,7 +61,7 @@ class Runner:
             StartError: no sandbox, a leaking one, or no answer.
         """
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-P", "-s", "-m", self._program, "--fd", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-s", "-m", "gpuworker.zygote", "--fd", str(theirs.fileno())]
         # The zygote's stdout is our stderr: nothing below may write into a protocol stream of ours.
         self._zygote = subprocess.Popen(
             command,
@@ -110,7 +106,7 @@ class Runner:
             self._quarantine.success()
 
     def ask(self, document: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
-        """One question of another kind than a request, to a program that takes it; None when it died or took too long."""
+        """One question of another kind than a request, to the judge; None when it died or took too long."""
         assert self._judge is not None
         wire.send(self._judge, document)
         return self._receive(time.monotonic() + patience_s, lambda: None)

@@ -171,7 +171,7 @@ def _age(path: Path) -> float:
 
 def _why(code: int, log: str) -> str:
     """First error line of a compiler, else how the cell ended."""
-    if code == Exit.UNREPLAYABLE:
+    if code in {Exit.UNREPLAYABLE, Exit.TORCH_COMPUTE}:
         return log.strip().splitlines()[-1][:500]
     for line in log.splitlines():
         if "error" in line.lower():

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from search.records import Candidate
     from search.workload import Case, Tensor, Workload
 
-_LIMITS = Limits(memory_bytes=12 << 30, cpu_s=130, processes=512, file_bytes=32 << 20, files=256)
+_LIMITS = Limits(memory_bytes=4 << 30, cpu_s=130, processes=512, file_bytes=32 << 20, files=256)
 _PLAN_BYTES = 32 << 20
 _SIDE_BY_SIDE = 8
 _UNIT = 16
@@ -54,8 +54,18 @@ def trace(
     """
     groups = _groups(workload)
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        orders = [_order(candidate, workload, group, device) for group in groups.values()]
-        traced = list(pool.map(lambda order: _traced(shop, order, workload, deadline), orders))
+        work = [
+            pool.submit(
+                _traced,
+                shop,
+                _order(candidate, workload, group, device),
+                workload,
+                deadline,
+                hidden=hidden,
+            )
+            for (hidden, _), group in groups.items()
+        ]
+    traced = [future.result() for future in work]
     plans: dict[bool, LaunchPlan] = {}
     for hidden in (False, True):
         found = [plan for (one, _), plan in zip(groups, traced, strict=True) if one is hidden]
@@ -105,14 +115,14 @@ def _tensor(workload: Workload, tensor: Tensor, sizes: dict[str, int], case: Cas
     return TracedTensor(dtype=tensor.dtype, shape=workload.shape(tensor, sizes), value=value)
 
 
-def _traced(shop: Shop, order: TraceOrder, workload: Workload, deadline: float) -> LaunchPlan:
+def _traced(
+    shop: Shop, order: TraceOrder, workload: Workload, deadline: float, *, hidden: bool
+) -> LaunchPlan:
     cell = Order(Profile.TRACE, View.PYTHON, shop.uid_slot, shop.cores, _LIMITS)
     try:
         data = shop.artefact(cell, order.dump(), deadline, _PLAN_BYTES)
     except RejectedError as error:
-        if error.code == Exit.UNREPLAYABLE:
-            raise UnreplayableError(error.message) from error
-        raise
+        raise _reason(error, workload, hidden=hidden) from error
     try:
         plan = LaunchPlan.model_validate_json(data)
     except ValidationError as error:
@@ -127,6 +137,16 @@ def _traced(shop: Shop, order: TraceOrder, workload: Workload, deadline: float) 
     if any(sum(case.scratch) > most for case in plan.cases):
         raise RejectedError(EvaluationStatus.OOM, f"allocates more than {most >> 20} MiB of scratch memory")
     return plan
+
+
+def _reason(error: RejectedError, workload: Workload, *, hidden: bool) -> Exception:
+    """Why there is no plan; nothing that a hidden case made the program say."""
+    message, log = ("fails in a hidden case", "") if hidden else (error.message, error.log)
+    if error.code == Exit.TORCH_COMPUTE and not workload.policy.torch_ops:
+        return RejectedError(EvaluationStatus.CONTRACT_VIOLATION, message, log)
+    if error.code in {Exit.UNREPLAYABLE, Exit.TORCH_COMPUTE}:
+        return UnreplayableError("no plan can hold what it does in a hidden case" if hidden else message)
+    return RejectedError(error.status, message, log)
 
 
 def _resources(plan: LaunchPlan) -> list[JsonValue]:

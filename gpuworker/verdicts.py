@@ -51,6 +51,8 @@ class Exit(IntEnum):
     DEVICE_ASSERT = 107
     DEVICE_FAULT = 108
     """Any other error of the device, after which its context is useless."""
+    TORCH_COMPUTE = 109
+    """Host code that lets torch compute."""
 
 
 _EXITS: dict[int, tuple[EvaluationStatus, str]] = {

@@ -12,16 +12,9 @@ from typing import Any
 
 from cuda.bindings import driver as cu
 
+from gpuworker.cuda.faults import CudaError
+
 _FILE = cu.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-
-
-class CudaError(Exception):
-    """The driver refused; `name` is its own word for why."""
-
-    def __init__(self, name: str, what: str) -> None:
-        """Say what was asked."""
-        super().__init__(f"{what}: {name}")
-        self.name = name
 
 
 def check(answer: tuple[Any, ...], what: str) -> Any:

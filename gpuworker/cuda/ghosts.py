@@ -49,10 +49,16 @@ _FILLS = {
     "new_full",
 }
 _FILLS_IN_PLACE = {"zero_", "fill_"}
+_MOVES = {"_local_scalar_dense", "_to_copy", "copy_", "clone", "equal", "is_nonzero"}
+"""Reads and copies values, but computes nothing."""
 
 
 class UnreplayableError(Exception):
     """The host code does something that a launch plan cannot hold; the message says what."""
+
+
+class TorchComputeError(UnreplayableError):
+    """It lets torch compute, which a workload may forbid."""
 
 
 @dataclass
@@ -76,13 +82,24 @@ class Ghosts:
         """A contiguous tensor in a buffer of its own; buffers are numbered in the order of these calls."""
         with self.mode:
             made = torch.empty(tuple(shape), dtype=dtype)
-        self.buffer(made)
+        self.made(made)
         return made
 
-    def buffer(self, tensor: torch.Tensor) -> Buffer:
-        """The buffer that a tensor lies in; a new scratch buffer for a storage not seen before."""
+    def made(self, tensor: torch.Tensor) -> None:
+        """Note a tensor that was just allocated: a buffer of its own."""
         storage = tensor.untyped_storage()
-        return self._buffers.setdefault(storage._cdata, Buffer(storage, len(self._buffers)))
+        self._buffers.setdefault(storage._cdata, Buffer(storage, len(self._buffers)))
+
+    def buffer(self, tensor: torch.Tensor) -> Buffer:
+        """The buffer that a tensor lies in.
+
+        Raises:
+            UnreplayableError: it was made outside of this call, so a replay would not know its values.
+        """
+        found = self._buffers.get(tensor.untyped_storage()._cdata)
+        if found is None:
+            raise UnreplayableError("uses a tensor that was made outside of the call")
+        return found
 
     def sizes(self, first: int) -> tuple[int, ...]:
         """Bytes of the buffers from number `first` on."""
@@ -147,8 +164,11 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         name = func._schema.name.split("::")[-1]
         known = func.is_view or name in _WITHOUT_WORK or func.namespace == "prim"
         if not (known or name in _FILLS or name in _FILLS_IN_PLACE):
-            raise UnreplayableError(f"calls torch's `{name}`, which runs outside the launched kernels")
+            kind = UnreplayableError if name in _MOVES else TorchComputeError
+            raise kind(f"calls torch's `{name}`, which runs outside the launched kernels")
         result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and not func.is_view and not func._schema.is_mutable:
+            self._ghosts.made(result)
         if name in _FILLS or name in _FILLS_IN_PLACE:
             self._ghosts.filled(result, _fill_value(name, args, kwargs or {}))
         return result
@@ -183,6 +203,13 @@ class _OntoGhosts(TorchFunctionMode):
             self.depth -= 1
 
 
+def _refusal(name: str) -> Callable[..., object]:
+    def refuse(*_: object, **__: object) -> object:
+        raise UnreplayableError(f"uses torch.cuda.{name}, which orders work in ways a plan does not hold")
+
+    return refuse
+
+
 @contextlib.contextmanager
 def _appearance(ghosts: Ghosts, device: GhostDevice, outside: _OntoGhosts) -> Iterator[None]:
     """Fake tensors look like CUDA tensors to the program, and `torch.cuda` answers for the device."""
@@ -209,7 +236,8 @@ def _appearance(ghosts: Ghosts, device: GhostDevice, outside: _OntoGhosts) -> It
         "get_device_name": lambda _=None: device.name,
         "get_device_capability": lambda _=None: device.capability,
         "get_device_properties": lambda _=None: properties,
-        "current_stream": lambda _=None: SimpleNamespace(cuda_stream=0),
+        "current_stream": lambda _=None: SimpleNamespace(cuda_stream=0, synchronize=lambda: None),
+        **{name: _refusal(name) for name in ("Stream", "Event", "CUDAGraph", "graph", "stream")},
         "synchronize": lambda _=None: None,
         "device": lambda _: contextlib.nullcontext(),
     }

@@ -15,7 +15,8 @@ import numpy as np
 from cuda.bindings import driver as cu
 
 from gpuworker import sandbox, wire
-from gpuworker.cuda.driver import CudaError, check, synchronise
+from gpuworker.cuda.driver import check, synchronise
+from gpuworker.cuda.faults import CudaError, exit_code
 from gpuworker.cuda.plan import Fill, LaunchPlan, Null, Pointer
 from gpuworker.seccomp import Profile
 from gpuworker.verdicts import Exit
@@ -36,13 +37,6 @@ _PACKED = {
     **{"i16": np.int16, "i32": np.int32, "i64": np.int64},
     **{"u16": np.uint16, "u32": np.uint32, "u64": np.uint64},
     **{"fp16": np.float16, "fp32": np.float32, "fp64": np.float64},
-}
-_EXITS = {
-    "CUDA_ERROR_ILLEGAL_ADDRESS": Exit.ILLEGAL_ADDRESS,
-    "CUDA_ERROR_MISALIGNED_ADDRESS": Exit.ILLEGAL_ADDRESS,
-    "CUDA_ERROR_INVALID_ADDRESS_SPACE": Exit.ILLEGAL_ADDRESS,
-    "CUDA_ERROR_ASSERT": Exit.DEVICE_ASSERT,
-    "CUDA_ERROR_OUT_OF_MEMORY": Exit.OUT_OF_MEMORY,
 }
 
 
@@ -82,7 +76,7 @@ def serve(
     except CudaError as error:
         sys.stderr.write(f"{error}\n")
         sys.stderr.flush()
-        os._exit(_EXITS.get(error.name, Exit.DEVICE_FAULT))
+        os._exit(exit_code(error) or Exit.DEVICE_FAULT)
 
 
 def addresses(layout: Layout, memory: Attachment) -> list[list[int]]:

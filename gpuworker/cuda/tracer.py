@@ -17,7 +17,7 @@ from triton.runtime.build import platform_key
 from gpuworker import sandbox
 from gpuworker.adapters import python
 from gpuworker.cuda.device_facts import H200
-from gpuworker.cuda.ghosts import Ghosts, UnreplayableError, patched
+from gpuworker.cuda.ghosts import Ghosts, TorchComputeError, UnreplayableError, patched
 from gpuworker.cuda.plan import CasePlan, LaunchPlan
 from gpuworker.cuda.recorder import Recorder, recording
 from gpuworker.cuda.trace_order import TracedCase, TraceOrder
@@ -97,7 +97,7 @@ def _leave(error: BaseException) -> None:
     """Tell in the log, then end; the message of an unreplayable program is its last line."""
     if isinstance(error, UnreplayableError):
         sys.stderr.write(f"\n{error}\n")
-        code = Exit.UNREPLAYABLE
+        code = Exit.TORCH_COMPUTE if isinstance(error, TorchComputeError) else Exit.UNREPLAYABLE
     else:
         traceback.print_exception(error)
         code = Exit.OUT_OF_MEMORY if isinstance(error, MemoryError) else Exit.COMPILE_FAILED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import torch
@@ -11,10 +12,11 @@ from typing_extensions import override
 from gpuworker import linux
 from gpuworker.devices.device import Arena
 from gpuworker.dtypes import TORCH_TYPES
-from gpuworker.layout import GUARD_BYTES, Layout, Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from gpuworker.layout import Layout, Region
 
 _BIT_TYPES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -41,9 +43,6 @@ class TensorArena(Arena):
         self._inputs = inputs
         self._outputs = outputs
         device = outputs.bytes.device
-        self._guard = torch.frombuffer(bytearray(secrets.token_bytes(GUARD_BYTES)), dtype=torch.uint8).to(
-            device
-        )
         # One secret bit pattern for each element size; a quiet NaN where that is a float.
         self._poison = {size: _poison_bits(size) for size in _BIT_TYPES}
         self._views = [
@@ -53,10 +52,11 @@ class TensorArena(Arena):
             )
             for slot in layout.slots
         ]
-        self._guarded = [region.name for slot in layout.slots for region in slot.outputs]
-        self._bands = _bands(layout, device)
-        self._guards = self._guard.repeat(2 * len(self._guarded))
-        outputs.bytes[self._bands] = self._guards
+        self._gaps = _gaps(layout)
+        self._guard_bytes = torch.cat([torch.arange(*gap.span, device=device) for gap in self._gaps])
+        random = bytearray(secrets.token_bytes(len(self._guard_bytes)))
+        self._guards = torch.frombuffer(random, dtype=torch.uint8).to(device)
+        outputs.bytes[self._guard_bytes] = self._guards
         self._blank: torch.Tensor | None = None
 
     @override
@@ -103,11 +103,11 @@ class TensorArena(Arena):
 
     @override
     def broken_guard(self) -> str:
-        found = self._outputs.bytes[self._bands]
+        found = self._outputs.bytes[self._guard_bytes]
         if torch.equal(found, self._guards):
             return ""
-        first = int((found != self._guards).nonzero()[0])
-        return self._guarded[first // (2 * GUARD_BYTES)]
+        first = int(self._guard_bytes[int((found != self._guards).nonzero()[0])])
+        return next(gap.name for gap in self._gaps if first < gap.span[1])
 
     @override
     def close(self) -> None:
@@ -117,16 +117,22 @@ class TensorArena(Arena):
         self._outputs.close()
 
 
-def _bands(layout: Layout, device: torch.device) -> torch.Tensor:
-    """Positions of all guard bytes in the buffer of outputs: before and behind each, in the order of slots."""
-    band = torch.arange(GUARD_BYTES, device=device)
-    starts = [
-        start
-        for slot in layout.slots
-        for region in slot.outputs
-        for start in (region.offset - GUARD_BYTES, region.offset + region.size_bytes)
-    ]
-    return (torch.tensor(starts, dtype=torch.int64, device=device)[:, None] + band).reshape(-1)
+@dataclass(frozen=True)
+class _Gap:
+    """Bytes of the buffer of outputs that belong to no output."""
+
+    name: str
+    """The output next to it."""
+    span: tuple[int, int]
+
+
+def _gaps(layout: Layout) -> list[_Gap]:
+    """All of them in order, guard bands and padding alike: nobody may write there, or keep anything there."""
+    gaps, end, name = [], 0, ""
+    for region in (region for slot in layout.slots for region in slot.outputs):
+        gaps.append(_Gap(region.name, (end, region.offset)))
+        end, name = region.offset + region.size_bytes, region.name
+    return [*gaps, _Gap(name, (end, max(layout.output_bytes, end)))]
 
 
 def _view(shared: Shared, region: Region) -> torch.Tensor:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gpuworker.runner import Runner
     from search.workload import Workload
 
-STATION = "gpuworker.mutants.station"
 _PATIENCE_S = 600.0
 """For one workload."""
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from search.contract.clauses import CLAUSES
-from search.contract.facts import Gap, Program
+from search.contract.facts import Gap, Program, all_gaps
 from search.contract.sources.cpp import read_cpp
+from search.contract.sources.cuda import read_cuda
 from search.contract.sources.triton import read_triton
 from search.contract.sources.value import TooMuchError
 from search.records import (
@@ -22,9 +23,11 @@ from search.records import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pydantic import JsonValue
 
-_READERS = {Language.CPP: read_cpp, Language.TRITON: read_triton}
+_READERS = {Language.CPP: read_cpp, Language.CUDA: read_cuda, Language.TRITON: read_triton}
 _EVIDENCE_LIMIT = 600
 
 
@@ -41,22 +44,34 @@ def judge(contract: Contract, program: Program) -> tuple[ClauseVerdict, ...]:
     return tuple(_judge(clause, program) for clause in contract.clauses)
 
 
+def overall(verdicts: Iterable[ClauseVerdict]) -> Verdict:
+    """Verdict on the whole source: one broken clause breaks it, whatever is undecidable beside it."""
+    found = {verdict.verdict for verdict in verdicts}
+    if Verdict.VIOLATED in found:
+        return Verdict.VIOLATED
+    return Verdict.PASS if found <= {Verdict.PASS} else Verdict.UNDECIDABLE
+
+
 def fingerprint(candidate: Candidate, signature: Signature | None = None) -> dict[str, JsonValue]:
     """The structural facts that clauses speak of, e.g. to see whether an edit changed the structure.
 
-    Without a signature axes have no names, so only kernels, exponentials and accumulators can be told.
+    Without a signature axes have no names, so grids, reductions and contractions tell little.
     """
     signature = signature or Signature()
     program = read(candidate, signature)
+    per_kernel = (ClauseKind.GRID, ClauseKind.FUSION)
+    per_axis = (ClauseKind.REDUCTION, ClauseKind.CONTRACTION)
     facts: dict[str, JsonValue] = {
-        str(kind): CLAUSES[kind].observe(program, "").value
-        for kind in (ClauseKind.KERNELS, ClauseKind.INTERMEDIATES, ClauseKind.NUMERICS)
+        str(kind): clause.observe(program, "").value
+        for kind, clause in CLAUSES.items()
+        if kind not in per_kernel + per_axis
     }
     names = dict.fromkeys(kernel.name for kernel in program.kernels)
-    facts["grid"] = {name: CLAUSES[ClauseKind.GRID].observe(program, name).value for name in names}
-    for kind in (ClauseKind.REDUCTION, ClauseKind.CONTRACTION):
+    for kind in per_kernel:
+        facts[str(kind)] = {name: CLAUSES[kind].observe(program, name).value for name in names}
+    for kind in per_axis:
         facts[str(kind)] = {axis: CLAUSES[kind].observe(program, axis).value for axis in signature.axes}
-    facts["complete"] = not _all_gaps(program)
+    facts["complete"] = not all_gaps(program)
     return facts
 
 
@@ -82,10 +97,6 @@ def _main_inputs(signature: Signature) -> frozenset[str]:
     )
 
 
-def _all_gaps(program: Program) -> tuple[Gap, ...]:
-    return CLAUSES[ClauseKind.NUMERICS].observe(program, "").gaps
-
-
 def _judge(clause: Clause, program: Program) -> ClauseVerdict:
     kind = CLAUSES.get(clause.kind)
     if kind is None:
@@ -93,11 +104,12 @@ def _judge(clause: Clause, program: Program) -> ClauseVerdict:
             clause=clause, verdict=Verdict.UNDECIDABLE, evidence=f"{clause.kind} is not checked on sources"
         )
     seen = kind.observe(program, clause.subject)
-    if seen.gaps:
+    if seen.gaps and not kind.breaks(clause.value, seen.value):
         first = seen.gaps[0]
         evidence = f"{first.reason}; seen: {seen.evidence}"[:_EVIDENCE_LIMIT]
         return ClauseVerdict(clause=clause, verdict=Verdict.UNDECIDABLE, evidence=evidence, line=first.line)
-    verdict = Verdict.PASS if kind.agrees(clause.value, seen.value) else Verdict.VIOLATED
+    kept = not seen.gaps and kind.agrees(clause.value, seen.value)
+    verdict = Verdict.PASS if kept else Verdict.VIOLATED
     return ClauseVerdict(
         clause=clause, verdict=verdict, evidence=seen.evidence[:_EVIDENCE_LIMIT], line=seen.line
     )

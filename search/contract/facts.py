@@ -45,6 +45,12 @@ class EventKind(StrEnum):
     REGROUP = "regroup"
     """A flat number of a unit of work is taken apart by a product: neighbours in two axes come together."""
     ATOMIC = "atomic"
+    BARRIER = "barrier"
+    """Threads wait for each other: `block`, `cluster` or `grid`."""
+    DESCRIPTOR = "descriptor"
+    """A descriptor for bulk copies of a tensor is made."""
+    ROLES = "roles"
+    """Warps of one program are given different roles."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,15 @@ class Event:
     index: frozenset[str] = frozenset()
     """Loop variables that pick the element that is read, or the target of a fold."""
     dtype: str = ""
-    """Fold: type of the accumulator; empty if it could not be told."""
+    """Fold: type of the accumulator; atomic: of the data; empty if it could not be told."""
     span: Axes = NO_AXES
     """Read or write: axes that one block covers at once (Triton)."""
     vector: bool = False
     """Fold: the accumulator is a vector register."""
     sources: frozenset[str] = frozenset()
     """Fold: local arrays that the folded value comes from."""
+    uses: frozenset[str] = frozenset()
+    """Fold: variables that the folded value was computed from."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,8 @@ class Kernel:
     name: str
     line: int
     body: tuple[Node, ...]
+    library: bool = False
+    """A call of torch or of a vendor's library that does work of its own."""
 
 
 @dataclass(frozen=True)
@@ -162,3 +172,13 @@ def touches_memory(nodes: Iterable[Node]) -> bool:
 def gaps(nodes: Iterable[Node]) -> tuple[Gap, ...]:
     """Every gap of a tree."""
     return tuple(node for node in walk(nodes) if isinstance(node, Gap))
+
+
+def all_gaps(program: Program) -> tuple[Gap, ...]:
+    """Every gap of a program, in the entry point and in its kernels."""
+    return program.gaps + tuple(gap for kernel in program.kernels for gap in gaps(kernel.body))
+
+
+def name_of(place: str) -> str:
+    """`x` for `input:x`."""
+    return place.split(":", 1)[-1]

@@ -24,6 +24,11 @@ class Observation:
     """What could make the value wrong."""
 
 
+def _never(wanted: JsonValue, seen: JsonValue) -> bool:
+    del wanted, seen
+    return False
+
+
 @dataclass(frozen=True)
 class ClauseReader:
     """How one kind of clause is seen in a program, and compared with what the contract says."""
@@ -32,3 +37,5 @@ class ClauseReader:
     """Takes the clause's subject."""
     agrees: Callable[[JsonValue, JsonValue], bool]
     """Takes the contract's value and the one that was seen."""
+    breaks: Callable[[JsonValue, JsonValue], bool] = _never
+    """Whether what was seen breaks the contract's value even if there is more that was not understood."""

@@ -28,6 +28,8 @@ class Sweep:
     exp: bool
     stored: bool = False
     """Its result is kept in a local array."""
+    merging: bool = False
+    """A sum that is carried along is updated with the help of another one, as a mean is by Welford."""
 
     @property
     def text(self) -> str:
@@ -84,7 +86,17 @@ def _of_loop(loop: Loop) -> Sweep:
         maximum=any(event.what == "max" for event in folds),
         exp=any(event.kind is EventKind.EXP for event in inside),
         stored=any(event.kind is EventKind.WRITE and event.what.startswith("local:") for event in inside),
+        merging=_merges(carried),
     )
+
+
+def _merges(carried: list[Event]) -> bool:
+    """Whether a sum follows another one that does not follow it; sums that follow each other correct rounding."""
+    used: dict[str, set[str]] = {}
+    for event in carried:
+        used.setdefault(event.target, set()).update(event.uses)
+    sums = {event.target for event in carried if event.what == "sum"}
+    return any(other in used[one] and one not in used[other] for one in sums for other in sums - {one})
 
 
 def _places(inside: list[Event], kind: EventKind) -> frozenset[str]:
@@ -105,6 +117,7 @@ def _merge(one: Sweep, other: Sweep) -> Sweep:
         maximum=one.maximum or other.maximum,
         exp=one.exp or other.exp,
         stored=one.stored or other.stored,
+        merging=one.merging or other.merging,
     )
 
 

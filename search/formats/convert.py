@@ -204,7 +204,7 @@ def _is_literal(name: str, axis: object) -> bool:
 
 def _given(record: BaseModel) -> dict[str, JsonValue]:
     """Everything but empty descriptions."""
-    document: dict[str, JsonValue] = record.model_dump(mode="json")
+    document: dict[str, JsonValue] = record.model_dump(mode="json", exclude={"comparator"})
     return {name: value for name, value in document.items() if name != "description" or value}
 
 
@@ -220,6 +220,9 @@ def _note_lost(workload: Workload, notes: Notes) -> None:
     for field, plain in (("tolerance", Tolerance()), ("policy", Policy()), ("floor", Floor())):
         if getattr(workload, field) != plain:
             notes.drop(workload.name, f"the {field}")
+    for name, output in workload.outputs.items():
+        if output.comparator is not None:
+            notes.drop(workload.name, f"{name} is compared as {output.comparator.type}")
 
 
 def specs_of(workload: Workload, notes: Notes) -> list[WorkloadSpec]:

@@ -1,16 +1,14 @@
-"""Every Triton structure of the playbook runs on a CUDA device and is compared with float64 numpy."""
+"""Every Triton structure of the playbook runs on a CUDA device and is compared with its reference in float64."""
 
 from __future__ import annotations
 
 import importlib.util
+import random
 
-import numpy as np
 import pytest
 
-from search.agents.playbook.writers import write_source
-from search.library import shipped_library, shipped_workload, structures
 from search.records import Language
-from tests.gpuworker.playbook_specimens import answer, draw_inputs, error
+from tests.search.agents.playbook_families import WORKLOADS
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -19,33 +17,54 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
 ]
 
-SIZES = {
-    "softmax": [{"M": 5, "N": 300}, {"M": 256, "N": 2048}],
-    "rmsnorm": [{"M": 5, "N": 300}, {"M": 256, "N": 2048}],
-    "gemm_bias_gelu": [{"M": 35, "N": 70, "K": 50}, {"M": 256, "N": 256, "K": 256}],
+from tests.gpuworker.playbook_specimens import (  # noqa: E402
+    SIZES,
+    all_structures,
+    answers,
+    draw_inputs,
+    empty_outputs,
+    error,
+    specimen,
+)
+
+LARGER = {
+    "gemm": {"M": 256, "N": 256, "K": 1024},
+    "gqa_paged": {"batch_size": 5, "num_kv_heads": 4, "num_pages": 300, "num_kv_indices": 290},
+    "stencil": {"H": 256, "W": 384},
 }
+"""Sizes that are multiples of blocks, by operation; 256 rows of 2048 elsewhere."""
+
 CELLS = [
     pytest.param(slug, blueprint, id=f"{slug}: {blueprint.title}")
-    for slug in SIZES
-    for blueprint in structures(shipped_workload(slug), shipped_library(), Language.TRITON)
+    for slug in WORKLOADS
+    for blueprint in all_structures(slug, Language.TRITON)
 ]
 
 
+@pytest.mark.parametrize("drawn", [False, True], ids=["default", "drawn"])
 @pytest.mark.parametrize(("slug", "blueprint"), CELLS)
-def test_structure_is_right_on_the_device(slug, blueprint, tmp_path):
-    workload = shipped_workload(slug)
+def test_structure_is_right_on_the_device(slug, blueprint, drawn, tmp_path):
+    workload = WORKLOADS[slug]
+    seed = blueprint.fingerprint
+    one = specimen(slug, Language.TRITON, blueprint, random.Random(seed) if drawn else None)
     path = tmp_path / "kernel.py"
-    path.write_text(write_source(blueprint, workload, Language.TRITON).content)
+    path.write_text(one.source)
     spec = importlib.util.spec_from_file_location("kernel", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for sizes in SIZES[slug]:
-        inputs = draw_inputs(workload, sizes)
-        shape = workload.shape(next(iter(workload.outputs.values())), sizes)
-        tensors = [torch.from_numpy(array).cuda() for array in inputs]
-        out = torch.full(shape, float("nan"), device="cuda")
-        module.run(*tensors, out)
+    for axes in (SIZES[workload.op_type], LARGER.get(workload.op_type, {"M": 256, "N": 2048})):
+        sizes = workload.sizes(workload.cases[0].model_copy(update={"axes": axes}))
+        given = draw_inputs(workload, sizes)
+        moved = [one.cuda() if isinstance(one, torch.Tensor) else one for one in given]
+        outputs = empty_outputs(workload, sizes, "cuda")
+        try:
+            module.run(*moved, *outputs)
+        except Exception as problem:
+            if drawn and "out of resource" in str(problem):
+                pytest.skip(f"{one.knobs} ask for more than the device has")
+            raise
         torch.cuda.synchronize()
-        assert error(workload, out.cpu().numpy(), answer(workload, inputs)) <= 1, sizes
-        for tensor, array in zip(tensors, inputs, strict=True):
-            assert np.array_equal(tensor.cpu().numpy(), array, equal_nan=True), "an input was written to"
+        assert error(workload, outputs, answers(workload, given)) <= 1, f"{one.name} at {axes}"
+        for tensor, original in zip(moved, given, strict=True):
+            if isinstance(tensor, torch.Tensor):
+                assert torch.equal(tensor.cpu(), original), "an input was written to"

@@ -6,11 +6,13 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
+import torch
 
-from search.agents.playbook.writers import write_source
+from search.agents.playbook.writers import write_source, writes
 from search.knobs import with_knobs
-from search.library import shipped_library, shipped_workload, structures
+from search.library import shipped_library, structures
+from search.workload import ScalarInput
+from tests.search.agents.playbook_families import WORKLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +21,19 @@ if TYPE_CHECKING:
     from search.records import KnobValue, Language
     from search.workload import Workload
 
-Arrays = list[np.ndarray]
+Given = torch.Tensor | float
+
+SIZES = {
+    "softmax": {"M": 5, "N": 300},
+    "rmsnorm": {"M": 5, "N": 300},
+    "layernorm": {"M": 5, "N": 300},
+    "add_rmsnorm": {"M": 5, "N": 300},
+    "cross_entropy": {"M": 5, "N": 300},
+    "gemm": {"M": 35, "N": 70, "K": 50},
+    "gqa_paged": {"batch_size": 3, "num_kv_heads": 8, "num_pages": 11, "num_kv_indices": 9},
+    "stencil": {"H": 19, "W": 70},
+}
+"""Small sizes by operation; no multiples of a block."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +53,22 @@ class Specimen:
 
 def specimens(slug: str, language: Language, seed: int = 0) -> list[Specimen]:
     """Structures that cover every word, knobs drawn from the seed."""
-    workload, draw = shipped_workload(slug), random.Random(seed)
-    found = []
-    for blueprint in _cover(list(structures(workload, shipped_library(), language)), draw):
-        knobs = {knob.name: draw.choice(knob.choices) for knob in blueprint.knobs}
-        source = with_knobs(language, write_source(blueprint, workload, language).content, knobs)
-        found.append(Specimen(workload, blueprint, knobs, source))
-    return found
+    draw = random.Random(seed)
+    everything = list(all_structures(slug, language))
+    return [specimen(slug, language, blueprint, draw) for blueprint in _cover(everything, draw)]
+
+
+def all_structures(slug: str, language: Language) -> Iterator[Blueprint]:
+    """Every structure that the playbook writes of a workload."""
+    workload = WORKLOADS[slug]
+    return structures(workload, shipped_library(), language, allowed=writes(workload, language))
+
+
+def specimen(slug: str, language: Language, blueprint: Blueprint, draw: random.Random | None) -> Specimen:
+    """One structure with drawn knob values, or with the default ones."""
+    knobs = {knob.name: draw.choice(knob.choices) if draw else knob.default for knob in blueprint.knobs}
+    source = write_source(blueprint, WORKLOADS[slug], language).content
+    return Specimen(WORKLOADS[slug], blueprint, knobs, with_knobs(language, source, knobs))
 
 
 def _cover(everything: list[Blueprint], draw: random.Random) -> Iterator[Blueprint]:
@@ -61,36 +84,80 @@ def _cover(everything: list[Blueprint], draw: random.Random) -> Iterator[Bluepri
 # Inputs and answers --------------------------------------------------------------------------------
 
 
-def draw_inputs(workload: Workload, sizes: dict[str, int], seed: int = 0) -> Arrays:
-    """Standard normal inputs; softmax gets a half masked row, too."""
-    draw = np.random.default_rng(seed)
-    shapes = [workload.shape(tensor, sizes) for tensor in workload.inputs.values()]
-    arrays = [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
+def in_half(workload: Workload) -> Workload:
+    """The same workload in float16: the interpreter is wrong and numpy silent about bfloat16."""
+    return type(workload).model_validate_json(workload.model_dump_json().replace("bfloat16", "float16"))
+
+
+def draw_inputs(workload: Workload, sizes: dict[str, int], seed: int = 0) -> list[Given]:
+    """Standard normal inputs, indices as the workload makes them; softmax gets a half masked row, too."""
+    draw = torch.Generator().manual_seed(seed)
+    custom = _custom(workload, sizes, seed)
+    given = [_input(workload, name, sizes, draw, custom) for name in workload.inputs]
     if workload.op_type == "softmax":
-        arrays[0][0, : sizes["N"] // 2] = -np.inf
-    return arrays
+        given[0][0, : sizes["N"] // 2] = -torch.inf
+    return given
 
 
-def answer(workload: Workload, inputs: Arrays) -> np.ndarray:
-    """The output in float64."""
-    wide = [array.astype(np.float64) for array in inputs]
-    match workload.op_type:
-        case "softmax":
-            powers = np.exp(wide[0] - wide[0].max(axis=1, keepdims=True))
-            return powers / powers.sum(axis=1, keepdims=True)
-        case "rmsnorm":
-            x, weight = wide
-            return x / np.sqrt((x * x).mean(axis=1, keepdims=True) + 1e-6) * weight
-        case "gemm":
-            a, b, bias = wide
-            v = a @ b + bias
-            return 0.5 * v * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (v + 0.044715 * v**3)))
-    raise AssertionError(f"no answer for {workload.op_type}")
+def _custom(workload: Workload, sizes: dict[str, int], seed: int) -> dict[str, torch.Tensor]:
+    if workload.custom_inputs_entrypoint is None:
+        return {}
+    torch.manual_seed(seed)
+    return _scope(workload)[workload.custom_inputs_entrypoint](sizes, "cpu")
 
 
-def error(workload: Workload, out: np.ndarray, right: np.ndarray) -> float:
-    """Largest error in units of the workload's tolerance; infinite where a value is not finite."""
-    rms = np.sqrt((right * right).mean(axis=1, keepdims=True))
-    eps = float(np.finfo(np.float32).eps)
-    allowed = workload.tolerance.scale * eps * rms + workload.tolerance.relative * np.abs(right)
-    return float(np.nan_to_num(np.abs(out - right) / allowed, nan=np.inf).max())
+def _input(
+    workload: Workload,
+    name: str,
+    sizes: dict[str, int],
+    draw: torch.Generator,
+    custom: dict[str, torch.Tensor],
+) -> Given:
+    tensor, source = workload.inputs[name], workload.cases[0].inputs[name]
+    shape, dtype = workload.shape(tensor, sizes), getattr(torch, tensor.dtype)
+    if isinstance(source, ScalarInput):
+        return source.value
+    if name in custom:
+        return custom[name]
+    if not tensor.dtype.is_float:
+        return torch.randint(0, sizes["N"], shape, generator=draw, dtype=dtype)
+    return torch.randn(shape, generator=draw).to(dtype)
+
+
+def _scope(workload: Workload) -> dict:
+    scope: dict = {}
+    exec(compile(workload.reference, workload.name, "exec"), scope)
+    return scope
+
+
+def answers(workload: Workload, given: list[Given]) -> list[torch.Tensor]:
+    """The outputs in float64, by the workload's own reference."""
+    wide = [
+        one.double() if isinstance(one, torch.Tensor) and one.is_floating_point() else one for one in given
+    ]
+    found = _scope(workload)["run"](*wide)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def empty_outputs(workload: Workload, sizes: dict[str, int], device: str = "cpu") -> list[torch.Tensor]:
+    """Outputs that hold no number yet."""
+    return [
+        torch.full(
+            workload.shape(tensor, sizes), torch.nan, dtype=getattr(torch, tensor.dtype), device=device
+        )
+        for tensor in workload.outputs.values()
+    ]
+
+
+def error(workload: Workload, outs: list[torch.Tensor], rights: list[torch.Tensor]) -> float:
+    """Largest error in units of the workload's tolerance; infinite where a value is not the infinity that is right."""
+    return max(_error(workload, *pair) for pair in zip(outs, rights, strict=True))
+
+
+def _error(workload: Workload, out: torch.Tensor, right: torch.Tensor) -> float:
+    eps, out = torch.finfo(out.dtype).eps, out.cpu().double()
+    finite = torch.where(right.isfinite(), right, 0.0)
+    rms = finite.square().mean(dim=-1, keepdim=True).sqrt()
+    allowed = workload.tolerance.scale * eps * rms + workload.tolerance.relative * finite.abs()
+    apart = torch.where(out == right, 0.0, (out - right).abs() / allowed)
+    return float(apart.nan_to_num(nan=torch.inf).max())

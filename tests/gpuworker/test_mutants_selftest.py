@@ -43,7 +43,7 @@ SCALED = Workload(
 
 @pytest.fixture(scope="module")
 def station():
-    runner = Runner(Options(state=str(state.folder())), command.STATION)
+    runner = Runner(Options(state=str(state.folder())))
     runner.start()
     yield runner
     runner.close()

@@ -1,64 +1,143 @@
-"""The playbook's Triton runs in the interpreter and is compared with float64 numpy."""
+"""The playbook's Triton runs in the interpreter, is compared with its reference in float64, and compiles for an H200."""
 
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
+import torch
 
-from search.library import shipped_workloads
+from search.knobs import with_knobs
 from search.records import Language
-from tests.gpuworker.playbook_specimens import answer, draw_inputs, error, specimens
+from tests.gpuworker.playbook_specimens import (
+    SIZES,
+    Specimen,
+    all_structures,
+    answers,
+    draw_inputs,
+    empty_outputs,
+    error,
+    in_half,
+    specimen,
+    specimens,
+)
+from tests.search.agents.playbook_families import FAMILIES, WORKLOADS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from search.workload import Workload
+
 pytest.importorskip("triton")
 
-SIZES = {
-    "softmax": {"M": 5, "N": 300},
-    "rmsnorm": {"M": 5, "N": 300},
-    "gemm_bias_gelu": {"M": 35, "N": 70, "K": 50},
+LARGE = {
+    "gemm": {"M": 4096, "N": 4096, "K": 4096},
+    "gqa_paged": {"batch_size": 64, "num_kv_heads": 8, "num_pages": 4096, "num_kv_indices": 4096},
+    "stencil": {"H": 4096, "W": 4096},
 }
+"""Sizes to compile for, by operation; rows of 8192 elsewhere."""
+
 # The interpreter must be chosen before Triton is imported, hence a process of its own.
 RUNNER = """
-import importlib.util, pathlib, sys, numpy, torch
+import importlib.util, pathlib, sys, torch
 for folder in map(pathlib.Path, sys.argv[1:]):
     spec = importlib.util.spec_from_file_location(folder.name, folder / "kernel.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    arrays = numpy.load(folder / "arrays.npz")
-    tensors = [torch.from_numpy(arrays[name]) for name in arrays.files]
-    module.run(*tensors)
-    numpy.save(folder / "out.npy", tensors[-1].numpy())
+    given, outputs = torch.load(folder / "tensors.pt")
+    module.run(*given, *outputs)
+    torch.save(outputs, folder / "outputs.pt")
 """
 
 
 def interpret(folders: list[Path]) -> None:
-    """Run `kernel.py` of every folder on its `arrays.npz`, of which the last is the output."""
+    """Run `kernel.py` of every folder on its `tensors.pt`, pairs of inputs and outputs."""
     environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "ignore", "-c", RUNNER, *map(str, folders)]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ran.returncode == 0, ran.stderr[-2000:]
 
 
-@pytest.mark.parametrize("slug", list(shipped_workloads()))
-def test_outputs_are_right(slug, tmp_path):
-    found, sizes, folders = specimens(slug, Language.TRITON), SIZES[slug], []
-    workload = found[0].workload
-    inputs = draw_inputs(workload, sizes)
-    out = np.full(workload.shape(next(iter(workload.outputs.values())), sizes), np.nan, np.float32)
-    for number, specimen in enumerate(found):
-        folder = tmp_path / f"kernel_{number}"
-        folder.mkdir()
-        (folder / "kernel.py").write_text(specimen.source)
-        np.savez(folder / "arrays.npz", *inputs, out)
-        folders.append(folder)
-    interpret(folders)
-    right = answer(workload, inputs)
-    for specimen, folder in zip(found, folders, strict=True):
-        assert error(workload, np.load(folder / "out.npy"), right) <= 1, specimen.name
+@dataclass(frozen=True)
+class Ran:
+    """One specimen with what it wrote and what is right."""
+
+    specimen: Specimen
+    workload: Workload
+    folder: Path
+    right: list[torch.Tensor]
+
+    def check(self) -> None:
+        """The outputs are right."""
+        outputs = torch.load(self.folder / "outputs.pt")
+        assert error(self.workload, outputs, self.right) <= 1, self.specimen.name
+
+
+def prepare(found: list[Specimen], folder: Path) -> list[Ran]:
+    """Write the sources and tensors of specimens of one workload, for `interpret`."""
+    workload = in_half(found[0].workload)
+    sizes = workload.sizes(workload.cases[0].model_copy(update={"axes": SIZES[workload.op_type]}))
+    given, ran = draw_inputs(workload, sizes), []
+    right = answers(workload, given)
+    for number, one in enumerate(found):
+        place = folder / f"{workload.name}_{number}"
+        place.mkdir()
+        (place / "kernel.py").write_text(_with_few_programs(one))
+        torch.save((given, empty_outputs(workload, sizes)), place / "tensors.pt")
+        ran.append(Ran(one, workload, place, right))
+    return ran
+
+
+@pytest.fixture(scope="module")
+def interpreted(tmp_path_factory) -> dict[str, list[Ran]]:
+    """Specimens of every family; one process, since importing Triton takes longer than running a kernel."""
+    folder = tmp_path_factory.mktemp("interpreted")
+    prepared = {slug: prepare(specimens(slug, Language.TRITON), folder) for slug in FAMILIES}
+    interpret([one.folder for ran in prepared.values() for one in ran])
+    return prepared
+
+
+def _with_few_programs(one: Specimen) -> str:
+    """A fixed number of programs is made so small that each has several units of work."""
+    few = {"PROGRAMS": 3} if "PROGRAMS" in one.knobs else {}
+    return with_knobs(Language.TRITON, one.source, few)
+
+
+@pytest.mark.parametrize("slug", FAMILIES)
+def test_outputs_are_right(slug, interpreted):
+    for ran in interpreted[slug]:
+        ran.check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", WORKLOADS)
+def test_outputs_of_every_structure_are_right(slug, tmp_path):
+    draw = random.Random(2)
+    everything = all_structures(slug, Language.TRITON)
+    found = [specimen(slug, Language.TRITON, blueprint, draw) for blueprint in everything]
+    prepared = prepare(found, tmp_path)
+    interpret([one.folder for one in prepared])
+    for ran in prepared:
+        ran.check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", WORKLOADS)
+def test_every_structure_compiles_for_an_h200(slug, tmp_path):
+    from tests.gpuworker.playbook_compiling import SHARED_BYTES, compile_module
+
+    workload = WORKLOADS[slug]
+    axes = LARGE.get(workload.op_type, {"M": 4096, "N": 8192})
+    sizes = workload.sizes(workload.cases[0].model_copy(update={"axes": axes}))
+    for number, blueprint in enumerate(all_structures(slug, Language.TRITON)):
+        path = tmp_path / f"kernel_{number}.py"
+        path.write_text(specimen(slug, Language.TRITON, blueprint, None).source)
+        for kernel in compile_module(path, workload, sizes):
+            assert kernel.shared <= SHARED_BYTES, f"{blueprint.title}: {kernel}"
+            if kernel.name.startswith("gemm") and not kernel.name.endswith(("combine", "fixup")):
+                assert kernel.matrix_unit or workload.inputs["a"].dtype == "float32", blueprint.title

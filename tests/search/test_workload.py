@@ -12,15 +12,36 @@ from pydantic import ValidationError
 from search.workload import Workload, evaluate_expression, shipped_workload, shipped_workloads
 
 HASHES = {
+    "add_rmsnorm": "af43aad00958f9e80a81a5a68dffc933bc574d09c92b335068fd6794caecc40a",
+    "argmax": "da5f4b315a96fa5a19fc633dce213f6334586cfb09701b29ba871230df4da9c9",
+    "box_stencil_2d": "130cff56b34cb8fe74411bae676e6fcf0e88887eac0436817ba10d7cb38c487f",
+    "cross_entropy": "dbb68168564c23f13794a5c2ed2b53fb869bbc86bb11d1c482b149311044addd",
+    "cumsum": "25046f9662d1210ae92ab8f79a4b74c2bf7778764938d35fc0e529966dadcbed",
+    "gemm_bf16": "d5b36aa698a51f7d1f6d75e7f2024a395a874fabe3effa681c8f71fe7fe110a4",
     "gemm_bias_gelu": "b811feb162dbad5cf521cf333b907aba4df9c59cb449ffc43675fc99ad217d35",
+    "gemm_fp16": "b5d58a9962ecfdb3b8c062a2b0bea172c489784aeea6cf7e2cdcd553facc871f",
+    "gqa_paged_decode": "3e0b546870f73947abce8ceb9f2cf1ae3b2db85641cb4f8e9c0158b954c75988",
+    "layernorm": "d75edb4be1add17ebe83c0677b93067b640557a42a71113b5490da814324f1b8",
     "rmsnorm": "01acfd4a4624765c070b59c0c4340186823fc2205992986ded88fe779bf74ef8",
+    "rmsnorm_bf16": "1ae5a6027681999e5e057afc0e6a8808fce691cea01144728ff80af0f8f2578a",
     "softmax": "da415a7f9cd703a1906c2b8b10fe22b34157aaf1af65bf3d70fb11e0f8f34b4d",
+    "softmax_fp16": "4bddec1f78f4d07fe84ad43a2d598b8a2c420a54a5248ccc0cd4543a54804d4b",
+    "top_k": "193cee1073e897a412901ff75fde853ca2ed188eb0b79d5980ecaf5f7e334eb7",
+    "trimul": "3ad706a4ceae0a34e41179edafff441d34ee63ddfdee5af9f6db4808b023bac9",
 }
 """A shipped version never changes: a change is a new version, with new records everywhere."""
 
 
 def softmax(**changes) -> dict:
     return shipped_workload("softmax").dump() | changes
+
+
+def made(source: dict) -> dict:
+    return {"cases": [{"name": "a", "axes": {"M": 1, "N": 2}, "inputs": {"x": source}}]}
+
+
+def compared(comparator: dict, **changes) -> dict:
+    return {"outputs": {"y": {"shape": ["M", "N"], "dtype": "float32", "comparator": comparator} | changes}}
 
 
 @pytest.mark.parametrize("slug", HASHES)
@@ -53,8 +74,10 @@ def test_a_shipped_workload_has_timed_hidden_and_odd_cases(slug):
 @pytest.mark.parametrize("slug", HASHES)
 def test_the_reference_defines_run_over_the_inputs(slug):
     workload = shipped_workload(slug)
-    (run,) = [node for node in ast.parse(workload.reference).body if isinstance(node, ast.FunctionDef)]
-    assert run.name == "run"
+    functions = [node for node in ast.parse(workload.reference).body if isinstance(node, ast.FunctionDef)]
+    expected = {"run", workload.custom_inputs_entrypoint} - {None}
+    assert {one.name for one in functions} == expected
+    (run,) = [one for one in functions if one.name == "run"]
     assert [argument.arg for argument in run.args.args] == list(workload.inputs)
 
 
@@ -79,6 +102,19 @@ def test_hidden_cases_are_not_shown():
         ({"outputs": {}}, "at least 1 item"),
         ({"tolerance": {"scale": -1.0}}, "greater than 0"),
         ({"colour": "red"}, "Extra inputs"),
+        (made({"type": "random", "low": 0}), "low and high go together"),
+        (made({"type": "random", "low": 4, "high": 4}), "no integer is at least 4"),
+        (made({"type": "random", "low": 0, "high": 4}), "x is no integer"),
+        (compared({"type": "topk_set", "of": "x"}), "topk_set takes int32 and int64"),
+        (compared({"type": "topk_set", "of": "z"}, dtype="int64"), "there is no input z"),
+        (compared({"type": "residual", "matrix": "x", "right": "b"}), "there is no input b"),
+        (compared({"type": "close"}, dtype="int64"), "int64 has no tolerance"),
+        (compared({"type": "permutation"}, shape=None), "a scalar has no rows for permutation"),
+        (compared({"type": "distribution"}), "does not match any of the expected tags"),
+        (
+            {"inputs": {"x": {"shape": ["M", "N"], "dtype": "float32", "comparator": {"type": "exact"}}}},
+            "only outputs are compared",
+        ),
     ],
 )
 def test_an_inconsistent_workload_does_not_construct(changes, words):
@@ -108,6 +144,8 @@ def test_empty_fields_of_foreign_formats_are_not_in_the_json():
     document = shipped_workload("softmax").dump()
     assert "custom_inputs_entrypoint" not in document
     assert not {"uuid", "tolerance"} & set(document["cases"][0])
+    assert "comparator" not in document["outputs"]["y"]
+    assert not {"low", "high"} & set(document["cases"][0]["inputs"]["x"])
 
 
 def test_custom_inputs_need_an_entry_point():

@@ -26,3 +26,8 @@ def agrees(wanted: JsonValue, seen: JsonValue) -> bool:
     if not isinstance(wanted, dict) or not isinstance(seen, dict):
         return False
     return wanted.keys() == seen.keys() and all(same_axes(axes, seen[name]) for name, axes in wanted.items())
+
+
+def breaks(wanted: JsonValue, seen: JsonValue) -> bool:
+    """A tensor that the contract does not know."""
+    return isinstance(wanted, dict) and isinstance(seen, dict) and not seen.keys() <= wanted.keys()

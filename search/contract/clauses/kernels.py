@@ -28,3 +28,8 @@ def observe(program: Program, _: str) -> Observation:
 def agrees(wanted: JsonValue, seen: JsonValue) -> bool:
     """The same names in the same order."""
     return wanted == seen
+
+
+def breaks(wanted: JsonValue, seen: JsonValue) -> bool:
+    """A launch that the contract does not know."""
+    return isinstance(wanted, list) and isinstance(seen, list) and any(name not in wanted for name in seen)

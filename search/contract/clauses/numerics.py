@@ -41,6 +41,18 @@ def agrees(wanted: JsonValue, seen: JsonValue) -> bool:
     return all(seen.get(key) == value for key, value in wanted.items())
 
 
+def breaks(wanted: JsonValue, seen: JsonValue) -> bool:
+    """A down-cast that the contract does not allow, or TF32 where it must not be."""
+    if not isinstance(wanted, dict) or not isinstance(seen, dict):
+        return False
+    low = {"float16", "bfloat16"} & _words(seen.get("accumulate")) - _words(wanted.get("accumulate"))
+    return bool(low) or (wanted.get("tf32") is False and seen.get("tf32") is True)
+
+
+def _words(value: JsonValue) -> set[str]:
+    return set(map(str, value)) if isinstance(value, list) else {str(value)}
+
+
 def _has_lanes(program: Program, folds: list[Event]) -> bool:
     """Whether an accumulator is a vector register, or an array of accumulators is folded into one."""
     accumulators = {fold.target for fold in folds}

@@ -1,6 +1,7 @@
 """`reduction(axis)`: how an axis is reduced, told from the sweeps over it.
 
-Row forms: `three_pass`, `stored_exp`, `online`, `two_pass`, `resident`. Both kinds: `split_combine`.
+Row forms: `three_pass`, `stored_exp`, `online`, `two_pass`, `readd`, `welford`, `resident`. Both kinds:
+`split_combine`.
 Contractions: `loop`. Anything else is `other`, nothing at all is `none`.
 """
 
@@ -59,22 +60,59 @@ def _form(found: list[Sweep], inputs: frozenset[str]) -> str:
     if not inputs:
         return "loop" if any(_accumulates(sweep) for sweep in found) else "other"
     if again:
-        return "stored_exp" if _is_stored_exp(found, reading, again) else "other"
+        return _form_with_output(found, reading, again)
+    if len(reading) > 1 and _reads_each_once(reading, inputs):
+        return "resident"
     match reading:
-        case [_]:
-            return "resident"
-        case [first, last] if first.maximum and first.exp and "rescale" in first.folds and last.exp:
+        case [only]:
+            narrow = not any(sweep.writes for sweep in found)
+            return "online" if narrow and _is_online(only) else "resident"
+        case [first, last] if _is_online(first) and last.exp:
             return "online"
-        case [first, _] if "sum" in first.folds and not first.exp and not first.maximum:
-            return "two_pass"
+        case [first, last]:
+            return _form_of_two(first, last, inputs)
         case [first, second, last] if _is_three_pass(first, second, last):
             return "three_pass"
     return "other"
 
 
+def _reads_each_once(reading: list[Sweep], inputs: frozenset[str]) -> bool:
+    """Several inputs, each in a walk of its own, none of them twice."""
+    places = [place for sweep in reading for place in sweep.reads & inputs]
+    return len(places) == len(set(places))
+
+
+def _is_online(sweep: Sweep) -> bool:
+    return sweep.maximum and sweep.exp and "rescale" in sweep.folds
+
+
+def _form_of_two(first: Sweep, last: Sweep, inputs: frozenset[str]) -> str:
+    if "max" in first.folds and not first.exp and last.exp and "sum" in last.folds:
+        return "two_pass"  # maximum, then the sum of exponentials: nothing as wide as the row is written
+    if "sum" not in first.folds or first.exp or first.maximum:
+        return "other"
+    if first.merging:
+        return "welford"
+    return "readd" if len(first.reads & inputs) > 1 and len(last.reads & inputs) > 1 else "two_pass"
+
+
+def _form_with_output(found: list[Sweep], reading: list[Sweep], again: list[Sweep]) -> str:
+    """Something that was written to an output is read again."""
+    if _is_stored_exp(found, reading, again):
+        return "stored_exp"
+    summed = [s for s in reading if "sum" in s.folds and s.writes and not s.exp and not s.maximum]
+    return (
+        "two_pass"
+        if len(found) == 2 and summed == reading[:1] == found[:1] and again == found[1:]
+        else "other"
+    )
+
+
 def _is_three_pass(first: Sweep, second: Sweep, last: Sweep) -> bool:
-    maximum = "max" in first.folds and not first.exp
-    return maximum and second.exp and "sum" in second.folds and last.exp and bool(last.writes)
+    """Maximum, sum of exponentials, write; or sum, sum of squared deviations, write."""
+    by_maximum = "max" in first.folds and not first.exp and second.exp and last.exp
+    by_mean = "sum" in first.folds and not (first.exp or second.exp or last.exp or first.maximum)
+    return (by_maximum or by_mean) and "sum" in second.folds and bool(last.writes)
 
 
 def _is_stored_exp(found: list[Sweep], reading: list[Sweep], again: list[Sweep]) -> bool:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from search.contract.facts import Gap, Kernel, Program, gaps
 from search.contract.sources.cpp_calls import launches
 from search.contract.sources.cpp_expressions import evaluate
-from search.contract.sources.cpp_state import Walk
+from search.contract.sources.cpp_state import Dialect, Walk
 from search.contract.sources.cpp_statements import declaration, visit
-from search.contract.sources.cpp_syntax import declared, first_error, line, parse, text
+from search.contract.sources.cpp_syntax import Unit, declared, first_error, line, parse, text
 from search.contract.sources.value import Value
 
 if TYPE_CHECKING:
@@ -27,14 +27,18 @@ _ENTRY_ARGUMENTS = ("entry:buffers", "entry:axes")
 
 def read_cpp(source: str, entry_point: str, signature: Signature) -> Program:
     """What a C++ source does; places it does not understand are gaps."""
-    unit = parse(source)
+    return read_unit(parse(source), entry_point, signature)
+
+
+def read_unit(unit: Unit, entry_point: str, signature: Signature, dialect: Dialect | None = None) -> Program:
+    """What a parsed file does; `dialect` is what its language adds to C++."""
     error = first_error(unit.root)
     if error is not None:
         return Program(gaps=(Gap(f"does not parse at `{text(error)[:40]}`", line(error)),))
     entry = unit.functions.get(entry_point)
     if entry is None:
         return Program(gaps=(Gap(f"there is no function {entry_point}", 1),))
-    walk = Walk(unit, signature, evaluate, visit)
+    walk = Walk(unit, signature, evaluate, visit, dialect=dialect)
     for node in unit.declarations:
         declaration(walk, node)
     walk.scopes.append({})
@@ -56,7 +60,7 @@ def _bind_arguments(walk: Walk, entry: tree_sitter.Node) -> None:
 def _program(walk: Walk, entry: tree_sitter.Node, entry_point: str) -> Program:
     host = walk.nodes[0]
     kernels = list(walk.kernels)
-    if launches(host):
+    if walk.dialect is None and launches(host):
         kernels.append(Kernel(entry_point, line(entry), tuple(host)))
     found = list(gaps(host))
     found += [Gap(reason, line(node)) for reason, node in walk.unit.opaque]

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from search.contract.facts import Event, EventKind, Loop, Node, Role
+from search.contract.facts import Event, EventKind, Kernel, Loop, Node, Role
 from search.contract.facts import walk as tree
 from search.contract.sources.cpp_syntax import (
     LOW_PRECISION,
@@ -77,9 +77,11 @@ def call(walk: Walk, node: tree_sitter.Node) -> Value:
     arguments = named(node.child_by_field_name("arguments"))
     if function is None:
         return walk.gap("a call without a function", node)
+    name = _plain_name(function)
+    if walk.dialect is not None and (special := walk.dialect.call(walk, node, name)) is not None:
+        return special
     if function.type == "field_expression":
         return _method(walk, function, arguments)
-    name = _plain_name(function)
     if function.type == "template_function" and name in _CASTS:
         return _cast(walk, text(named(function)[-1]), arguments, node)
     variable = walk.find(name)
@@ -94,20 +96,33 @@ def call(walk: Walk, node: tree_sitter.Node) -> Value:
 def cast(walk: Walk, type_text: str, value: Value, node: tree_sitter.Node) -> Value:
     """A value seen as another type."""
     dtype = type_dtype(type_text)
-    if dtype in LOW_PRECISION:
-        walk.event(EventKind.CAST, dtype, node)
     rank = type_rank(type_text) if "auto" not in type_text else value.rank
+    if dtype in LOW_PRECISION and not rank:
+        value = value.rounded(dtype)
     return replace(value, dtype=dtype or value.dtype, rank=rank)
 
 
 def walk_function(walk: Walk, name: str, arguments: list[tree_sitter.Node], node: tree_sitter.Node) -> Value:
     """Follow a function of the file as if it stood here; in the entry point it may be a launch."""
+    launching = walk.host
+    nodes, result = follow(walk, name, arguments, node)
+    if launching and launches(nodes):
+        walk.launch(name, tuple(nodes), node)
+    else:
+        walk.nodes[-1].extend(nodes)
+    return result
+
+
+def follow(
+    walk: Walk, name: str, arguments: list[tree_sitter.Node], node: tree_sitter.Node
+) -> tuple[list[Node], Value]:
+    """What a function of the file does with these arguments, and what it returns."""
     if name in walk.calls or len(walk.calls) >= _DEEPEST:
-        return walk.gap(f"{name} calls itself or nests too deep", node)
+        return [], walk.gap(f"{name} calls itself or nests too deep", node)
     function = walk.unit.functions[name]
     values = [walk.evaluate(argument) for argument in arguments]
     held = [walk.find(text(argument)) for argument in arguments]
-    outside, launching = walk.scopes, walk.host
+    outside = walk.scopes
     walk.calls.append(name)
     walk.returns.append([])
     # A function sees file scope, not its caller's variables; places still name the caller's arrays.
@@ -120,12 +135,12 @@ def walk_function(walk: Walk, name: str, arguments: list[tree_sitter.Node], node
             walk.visit(body)
         walk.hidden.pop()
     walk.calls.pop()
-    result = _returned(walk)
-    if launching and launches(nodes):
-        walk.launch(name, tuple(nodes), node)
-    else:
-        walk.nodes[-1].extend(nodes)
-    return result
+    result, given = (
+        _returned(walk),
+        type_dtype(resolved(walk.unit, text(function.child_by_field_name("type")))),
+    )
+    rounds = given in LOW_PRECISION and not result.rank and result.dtype
+    return nodes, result.rounded(given) if rounds else result
 
 
 def walk_lambda(
@@ -179,6 +194,8 @@ def _bind(walk: Walk, function: tree_sitter.Node, values: list[Value], held: lis
         type_text = resolved(walk.unit, text(parameter.child_by_field_name("type")))
         value = values[position] if position < len(values) else NOTHING
         dtype = type_dtype(type_text) or value.dtype
+        if dtype in LOW_PRECISION and not found.rank and value.dtype:
+            value = value.rounded(dtype)
         walk.declare(
             found.name, replace(value, dtype=dtype), dtype, alias=found.reference and bool(value.places)
         )
@@ -243,6 +260,11 @@ def _arithmetic(walk: Walk, name: str, full: str, values: list[Value], node: tre
         return replace(join(values), op="")
     if found := _INTRINSIC.fullmatch(name):
         return _intrinsic(walk, found[1], values, node)
+    if name == full and type_dtype(resolved(walk.unit, name)) and len(values) == 1:
+        return cast(walk, resolved(walk.unit, name), values[0], node)  # int64_t(row)
+    if name.startswith("cblas_"):
+        walk.kernels.append(Kernel(name, line(node), (), library=True))
+        return NOTHING
     return walk.gap(f"the function {full} is not known", node)
 
 
@@ -320,6 +342,8 @@ def _plain_name(function: tree_sitter.Node) -> str:
     """`std::min<int64_t>` is `min`."""
     if function.type == "qualified_identifier":
         return _plain_name(function.child_by_field_name("name") or function.children[-1])
+    if function.type == "field_expression":
+        return text(function.child_by_field_name("field"))
     if function.type in {"template_function", "template_method"}:
         return text(function.child_by_field_name("name"))
     return text(function)

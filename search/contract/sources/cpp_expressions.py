@@ -7,8 +7,25 @@ from typing import TYPE_CHECKING
 
 from search.contract.facts import AXIS_KNOBS, Event, EventKind
 from search.contract.sources.cpp_calls import call, cast
-from search.contract.sources.cpp_syntax import line, named, resolved, text, type_dtype, type_rank
-from search.contract.sources.value import ALLOCATED, NONE, NOTHING, Value, is_regrouping, join, quotient
+from search.contract.sources.cpp_syntax import (
+    LOW_PRECISION,
+    line,
+    named,
+    resolved,
+    text,
+    type_dtype,
+    type_rank,
+)
+from search.contract.sources.value import (
+    ALLOCATED,
+    NONE,
+    NOTHING,
+    THREAD,
+    Value,
+    is_regrouping,
+    join,
+    quotient,
+)
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -26,6 +43,8 @@ def evaluate(walk: Walk, node: tree_sitter.Node) -> Value:
     """Value of an expression; events it causes are added to the walk."""
     if node.type in _LITERALS:
         return NOTHING
+    if walk.dialect is not None and (special := walk.dialect.expression(walk, node)) is not None:
+        return special
     reader = _READERS.get(node.type)
     if reader is None:
         return walk.gap(f"the expression `{text(node)[:60]}` is not understood", node)
@@ -60,6 +79,8 @@ def _binary(walk: Walk, node: tree_sitter.Node) -> Value:
         return walk.gap("an operator without operands", node)
     left, right = walk.evaluate(left_node), walk.evaluate(right_node)
     op = text(node.child_by_field_name("operator"))
+    if op[:1] in {"<", ">"}:
+        _cover(walk, left, right)
     if is_exponent_shift(op, right_node):
         walk.event(EventKind.EXP, "polynomial", node)
         return join([left, right])
@@ -68,6 +89,19 @@ def _binary(walk: Walk, node: tree_sitter.Node) -> Value:
     if op == "/" and text(right_node) != "1":
         return quotient(left, right, op)
     return join([left, right], op if op in {"+", "-", "*", "/"} else "")
+
+
+def _cover(walk: Walk, left: Value, right: Value) -> None:
+    """An index that is held against an axis runs over it; only where threads share a loop without a bound."""
+    if walk.program is None:
+        return
+    for index, bound in ((left, right), (right, left)):
+        if not bound.axes:
+            continue
+        for name in index.deps & frozenset(walk.loops):
+            walk.covered[name] = walk.covered.get(name, NONE) | bound.axes
+        if THREAD in index.marks:
+            walk.covered[THREAD] = walk.covered.get(THREAD, NONE) | bound.axes
 
 
 def is_exponent_shift(op: str, right: tree_sitter.Node) -> bool:
@@ -153,8 +187,11 @@ def _read(walk: Walk, base: Value, node: tree_sitter.Node, index: Value = NOTHIN
     if not base.places:
         walk.gap(f"a read through `{text(node)[:40]}`, whose target is unknown", node)
     picked = (base.deps | index.deps) & frozenset(walk.loops)
+    # A thread that reads one element for itself reads it along the axes that its index is held against.
+    alone = THREAD in index.marks | base.marks and not walk.loops
+    span = walk.covered.get(THREAD, NONE) if alone else NONE
     for place in sorted(base.places):
-        walk.emit(Event(EventKind.READ, place, line(node), index=picked))
+        walk.emit(Event(EventKind.READ, place, line(node), index=picked, span=span))
     own = all(place.startswith("local:") for place in base.places)
     return replace(base, rank=0, places=NONE, op=base.op if own else "")
 
@@ -237,6 +274,7 @@ def _assign_name(walk: Walk, left: tree_sitter.Node, value: Value, op: str, node
         _store(walk, variable.value, NOTHING, value, op, node)
         return
     variable.ended = ""
+    value = _kept_as(variable.dtype, value)
     if walk.host and ALLOCATED in value.marks:
         value = walk.allocated(text(left), value, node)
     _fold(walk, variable, NOTHING, value, op, node)
@@ -300,7 +338,11 @@ def _store(walk: Walk, base: Value, index: Value, value: Value, op: str, node: t
         if op and target is None:
             walk.event(EventKind.READ, place, node)
         walk.event(EventKind.WRITE, place, node)
+        narrow = place.startswith("output:") and value.lowered == [base.dtype]
+        if target is None and not narrow:
+            _lowered(walk, value, node)
         if target is not None:
+            value = _kept_as(target.dtype, value)
             _fold(walk, target, index, value, op, node)
             target.value = replace(
                 target.value,
@@ -321,11 +363,24 @@ def _fold(
         return
     if not op and variable.id not in value.deps:
         return
+    _lowered(walk, replace(value, marks=value.marks | variable.value.marks), node)
     event = _fold_event(walk, value, op or value.op, variable.id, node, index)
     event = replace(event, level=variable.level, dtype=variable.dtype, vector=variable.vector)
     walk.emit(event)
     if not op and event.what == "sum" and variable.id in value.scaled:
         walk.emit(replace(event, what="rescale"))
+
+
+def _kept_as(dtype: str, value: Value) -> Value:
+    """A value in a variable of a type; a lower precision rounds it."""
+    low = dtype in LOW_PRECISION and not value.rank and value.dtype != ""
+    return value.rounded(dtype) if low else value
+
+
+def _lowered(walk: Walk, value: Value, node: tree_sitter.Node) -> None:
+    """Note that a value that counts was rounded to a lower precision."""
+    for dtype in value.lowered:
+        walk.event(EventKind.CAST, dtype, node)
 
 
 def _fold_event(
@@ -338,6 +393,7 @@ def _fold_event(
         target=target,
         index=index.deps & frozenset(walk.loops),
         sources=value.deps & walk.arrays(),
+        uses=value.deps - {target},
     )
 
 
@@ -373,6 +429,8 @@ def _lambda(walk: Walk, node: tree_sitter.Node) -> Value:
 
 
 def _field(walk: Walk, node: tree_sitter.Node) -> Value:
+    if walk.dialect is not None and (special := walk.dialect.part(walk, node)) is not None:
+        return special
     argument = node.child_by_field_name("argument")
     return walk.evaluate(argument) if argument is not None else NOTHING
 

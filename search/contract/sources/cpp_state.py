@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from search.contract.facts import AXIS_KNOBS, Axes, Buffer, Event, EventKind, Gap, Kernel, Node
 from search.contract.sources.cpp_syntax import Unit, line, text
-from search.contract.sources.value import NONE, NOTHING, Effort, Value
+from search.contract.sources.value import NONE, NOTHING, WORKERS, Effort, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import tree_sitter
 
     from search.records import Signature
+
+PROGRAMS = "PROGRAMS"
+"""The knob that says how many programs a fixed grid has."""
 
 
 @dataclass
@@ -35,6 +38,35 @@ class Variable:
     """The lambda it holds."""
     ended: str = ""
     """Text of the bound at which the last loop over it ended."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a language adds to C++; each part answers None (or False) where it has nothing to say."""
+
+    call: Callable[[Walk, tree_sitter.Node, str], Value | None]
+    """Takes the call and the plain name of what is called."""
+    part: Callable[[Walk, tree_sitter.Node], Value | None]
+    """Value of `object.field` or of a name."""
+    declares: Callable[[Walk, tree_sitter.Node], bool]
+    """Whether it took care of a declaration."""
+    expression: Callable[[Walk, tree_sitter.Node], Value | None]
+    """Value of an expression that C++ does not have."""
+
+
+@dataclass
+class Program:
+    """The kernel of CUDA that is being followed."""
+
+    sizes: tuple[Value, ...]
+    """Sizes of the grid."""
+    used: set[int] = field(default_factory=set)
+    """Dimensions whose program number is used."""
+
+    @property
+    def fixed(self) -> bool:
+        """The number of programs does not follow the axes."""
+        return any(WORKERS in size.marks for size in self.sizes)
 
 
 @dataclass
@@ -71,11 +103,20 @@ class Walk:
     """Open loops over a worker's share."""
     serial: int = 0
     effort: Effort = field(default_factory=Effort)
+    dialect: Dialect | None = None
+    program: Program | None = None
+    """The launch that is being followed (CUDA)."""
+    grids: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+    """Sizes that a `dim3` holds."""
+    scopes_of_groups: dict[str, str] = field(default_factory=dict)
+    """How far a cooperative group reaches: `block`, `cluster`, `grid`."""
+    covered: dict[str, Axes] = field(default_factory=dict)
+    """Axes that a loop variable, or a thread's own index, is held against."""
 
     @property
     def host(self) -> bool:
-        """Whether the walk is in the entry point itself."""
-        return not self.calls
+        """Whether the walk is in host code that may launch or allocate: the entry point; in CUDA what it calls too."""
+        return not self.calls if self.dialect is None else self.program is None
 
     def evaluate(self, node: tree_sitter.Node) -> Value:
         """Value of an expression, with the events it causes."""
@@ -162,7 +203,7 @@ class Walk:
 
     def launch(self, name: str, nodes: tuple[Node, ...], node: tree_sitter.Node) -> None:
         """Note that the entry point runs a kernel."""
-        if self.conditions:
+        if self.conditions or (self.dialect is not None and self.loops):
             self.gap(f"{name} is launched under a condition or in a loop", node)
         self.kernels.append(Kernel(name, line(self.unit.functions[name]), nodes))
 
@@ -183,8 +224,14 @@ class Walk:
                 variable.value.marks,
                 variable.dtype,
             )
+        return self.macro(name)
+
+    def macro(self, name: str) -> Value:
+        """Value of a name that no declaration has: a knob, or a macro of the file."""
         if name in AXIS_KNOBS:
             return Value(axes=frozenset({name}))
+        if name == PROGRAMS:
+            return Value(marks=frozenset({WORKERS}), dtype="int")
         words = self.unit.macros.get(name, "").replace("(", " ").replace(")", " ").split()
         known = [self.find(word) for word in words]
         axes = NONE.union(*(variable.value.axes for variable in known if variable))

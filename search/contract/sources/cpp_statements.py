@@ -19,7 +19,7 @@ from search.contract.sources.cpp_syntax import (
     type_dtype,
     type_rank,
 )
-from search.contract.sources.value import ALLOCATED, BLOCKED, NOTHING, WORKER, WORKERS, Value, join
+from search.contract.sources.value import ALLOCATED, BLOCKED, NOTHING, THREAD, WORKER, WORKERS, Value, join
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -33,9 +33,10 @@ _IGNORED = {
     "preproc_function_def", "empty_statement", "namespace_definition", "preproc_directive",
 }  # fmt: skip
 _HARMLESS_PRAGMAS = re.compile(
-    r"(omp (simd|declare|barrier|flush)|GCC (unroll|ivdep|diagnostic)|once|message)\b"
+    r"(omp (simd|declare|barrier|flush)|GCC (unroll|ivdep|diagnostic)|once|message|unroll|nounroll|nv_diag\w*)\b"
 )
 _OWNER = re.compile(r"\b(vector|array|unique_ptr)\s*<")
+_SIZE = re.compile(r"([A-Za-z_]\w*)(?:\s*\[\s*(\d+)\s*\])?")
 _COLLAPSE = re.compile(r"collapse\s*\(\s*(\d+)\s*\)")
 _DYNAMIC = re.compile(r"schedule\s*\([^)]*\b(dynamic|guided)\b")
 
@@ -97,6 +98,8 @@ def _return(walk: Walk, node: tree_sitter.Node) -> None:
 
 def declaration(walk: Walk, node: tree_sitter.Node) -> None:
     """Declare every variable of a declaration; file scope calls this too."""
+    if walk.dialect is not None and walk.dialect.declares(walk, node):
+        return
     for declarator in node.children_by_field_name("declarator"):
         found = declared(declarator)
         if found.name and not found.function:
@@ -108,12 +111,27 @@ def declaration(walk: Walk, node: tree_sitter.Node) -> None:
 def _declare_sized(walk: Walk, found: Declared, declarator: tree_sitter.Node, node: tree_sitter.Node) -> None:
     """`std::vector<float> row(N);` reads like a function, but a function's parameter is no variable."""
     arguments = named(declarator.child_by_field_name("parameters"))
-    sizes = [variable.value for argument in arguments if (variable := walk.find(text(argument)))]
+    sizes = [size for argument in arguments if (size := parameter_size(walk, text(argument))) is not None]
     type_text = resolved(walk.unit, text(node.child_by_field_name("type")))
     if not found.name or len(sizes) != len(arguments) or not _OWNER.search(type_text):
         walk.gap(f"the declaration `{text(node)[:60]}` is not understood", node)
         return
     _declare_array(walk, replace(found, function=False), join(sizes), type_dtype(type_text), node)
+
+
+def parameter_size(walk: Walk, words: str) -> Value | None:
+    """Size in something that reads like a parameter: `M`, `M * SPLITS`, `axes[0]`; None for a real parameter."""
+    sizes = []
+    for name, index in _SIZE.findall(words):
+        variable = walk.find(name)
+        if variable is not None and index and variable.value.places == {"entry:axes"}:
+            axes = walk.signature.axes
+            sizes.append(Value(axes=frozenset(axes[int(index) : int(index) + 1]), dtype="int"))
+        elif variable is not None or name in walk.unit.macros or name.isupper():
+            sizes.append(walk.macro(name) if variable is None else variable.value)
+        else:
+            return None
+    return join(sizes) if sizes or words.isdigit() else None
 
 
 def _declare(walk: Walk, found: Declared, value: tree_sitter.Node | None, node: tree_sitter.Node) -> None:
@@ -123,9 +141,10 @@ def _declare(walk: Walk, found: Declared, value: tree_sitter.Node | None, node: 
     type_text = resolved(walk.unit, text(node.child_by_field_name("type")))
     given = walk.evaluate(value) if value is not None else NOTHING
     dtype = type_dtype(type_text) or given.dtype
-    if dtype in LOW_PRECISION:
-        walk.event(EventKind.CAST, dtype, node)
-    owns = bool(found.sizes) or _OWNER.search(type_text) is not None
+    if dtype in LOW_PRECISION and value is not None and not found.rank:
+        given = given.rounded(dtype)
+    on_chip = "__shared__" in text(node) and found.rank > 0
+    owns = bool(found.sizes) or on_chip or _OWNER.search(type_text) is not None
     if owns:
         _declare_array(walk, found, given, dtype, node)
     elif ALLOCATED in given.marks:
@@ -151,7 +170,7 @@ def _declare_array(walk: Walk, found: Declared, given: Value, dtype: str, node: 
     rank = max(found.rank + type_rank(resolved(walk.unit, text(node.child_by_field_name("type")))), 1)
     axes = join([walk.evaluate(size) for size in found.sizes]).axes | given.axes
     variable = walk.declare(found.name, Value(axes=axes, rank=rank, deps=given.deps), dtype)
-    shared = walk.host and not _is_constant(node)
+    shared = walk.host and not _is_constant(node) and "__shared__" not in text(node)
     place = f"buffer:{found.name}" if shared else f"local:{variable.id}"
     if shared:
         walk.buffers[found.name] = Buffer(found.name, axes, line(node))
@@ -196,7 +215,8 @@ def _for(walk: Walk, node: tree_sitter.Node) -> None:
         bound = _bound(walk, node)
         identity = variable.id if variable is not None else f"loop@{line(node)}"
         role = _role(walk, directive, join([start, bound]))
-        blocked = BLOCKED in bound.marks or _strides(walk, node)
+        by_threads = walk.program is not None and THREAD in start.marks | bound.marks
+        blocked = BLOCKED in bound.marks or _strides(walk, node) or by_threads
         head = Head(start.axes | bound.axes, identity, role, _continues(walk, node, name, start), blocked)
         loop = _run(walk, node, head, _collapse(directive))
         if node.child_by_field_name("condition") is None and touches_memory(loop.body):
@@ -225,6 +245,8 @@ def _run(walk: Walk, node: tree_sitter.Node, head: Head, collapse: int) -> Loop:
         [n for n in tree(nodes) if isinstance(n, Loop) and n.role is Role.COLLAPSED] if collapse > 1 else []
     )
     axes = head.axes.union(*(found.axes for found in inner))
+    covered = walk.covered.pop(head.variable, NO_AXES)
+    axes = axes or covered
     blocked = head.blocked or any(found.blocked for found in inner)
     return Loop(axes, line(node), depth, head.variable, tuple(nodes), head.role, blocked, head.continues)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-_LANGUAGE = Language(tree_sitter_cpp.language())
+CPP_GRAMMAR = Language(tree_sitter_cpp.language())
 
 FLOATS = {
     "float": "float32",
@@ -31,6 +31,11 @@ FLOATS = {
     "__bf16": "bfloat16",
     "bfloat16": "bfloat16",
     "__nv_bfloat16": "bfloat16",
+    "float2": "float32",
+    "float4": "float32",
+    "half2": "float16",
+    "__half2": "float16",
+    "__nv_bfloat162": "bfloat16",
 }
 LOW_PRECISION = frozenset({"float16", "bfloat16"})
 _FLOAT_WORD = re.compile(r"\b(" + "|".join(sorted(FLOATS, key=len, reverse=True)) + r")\b")
@@ -78,9 +83,9 @@ class Declared:
     function: bool
 
 
-def parse(source: str) -> Unit:
+def parse(source: str, grammar: Language = CPP_GRAMMAR) -> Unit:
     """Parse a file and index what stands at file scope."""
-    unit = Unit(Parser(_LANGUAGE).parse(source.encode()).root_node)
+    unit = Unit(Parser(grammar).parse(source.encode()).root_node)
     for node in _top_level(unit.root):
         match node.type:
             case "function_definition":

@@ -8,14 +8,35 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from search.contract.facts import AXIS_KNOBS, NO_AXES, Buffer, Gap, Kernel, Loop, Node, Program, Role
-from search.contract.sources.triton_calls import bind, call
+from search.contract.facts import (
+    AXIS_KNOBS,
+    NO_AXES,
+    Buffer,
+    Event,
+    EventKind,
+    Gap,
+    Kernel,
+    Loop,
+    Node,
+    Program,
+    Role,
+)
+from search.contract.sources.triton_calls import bind, call, described
 from search.contract.sources.triton_device import Device, run_body
 from search.contract.sources.triton_syntax import Module, dtype_name, index
-from search.contract.sources.value import BLOCKED, NOTHING, WORKERS, Effort, Value, join, quotient
+from search.contract.sources.value import (
+    BLOCKED,
+    DESCRIBED,
+    NOTHING,
+    WORKERS,
+    Effort,
+    Value,
+    join,
+    quotient,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +48,13 @@ _ALLOCATES_LIKE = {"empty_like", "zeros_like", "ones_like", "full_like", "new_em
 _SIZES = {"cdiv", "next_power_of_2"}
 _BUILT_IN = {"min", "max", "int", "len", "abs", "float", "bool", "print", "str"}
 _METADATA = {"stride", "numel", "element_size", "dim", "is_contiguous", "data_ptr", "get", "item"}
+_QUERIES = {"finfo", "iinfo", "Size", "is_tensor", "dtype", "numel"}
+_TURNED = {"t", "T", "mT", "transpose"}
+_SAME_MEMORY = {"view", "reshape", "flatten", "detach"}
+"""Views of the arguments' contiguous memory."""
+_DESCRIPTORS = {"TensorDescriptor", "from_tensor"}
+_CONSUMERS = "num_consumer_groups"
+"""Launch option that splits the warps of a program into roles."""
 _PROGRAMS = "PROGRAMS"
 """The knob that says how many programs a fixed grid has."""
 
@@ -38,9 +66,20 @@ class Tensor:
     place: str
     sizes: tuple[Value, ...]
     dtype: str
+    block: Value | None = None
+    """Shape of the block that a descriptor of it moves; None for a plain tensor."""
+    turned: bool = False
+    """Its axes are swapped, so that giving it another shape copies it."""
 
 
-Held = Value | Tensor | tuple["Held", ...] | ast.Lambda | ast.FunctionDef
+@dataclass(frozen=True)
+class Jitted:
+    """A jitted function under any name."""
+
+    name: str
+
+
+Held = Value | Tensor | Jitted | tuple["Held", ...] | ast.Lambda | ast.FunctionDef
 
 
 @dataclass
@@ -167,7 +206,7 @@ def _evaluate(host: Host, node: ast.expr, name: str = "") -> Held:
         case ast.Lambda():
             return node
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return tuple(_evaluate(host, part) for part in parts)
+            return tuple(held for part in parts for held in _elements(host, part))
         case ast.Attribute(value=value, attr=attribute):
             return _attribute(host, value, attribute, node)
         case ast.Subscript(value=value, slice=key):
@@ -182,6 +221,14 @@ def _evaluate(host: Host, node: ast.expr, name: str = "") -> Held:
     return host.gap(f"the expression {ast.unparse(node)[:60]} is not understood", node)
 
 
+def _elements(host: Host, part: ast.expr) -> tuple[Held, ...]:
+    """One element of a tuple, or all that a starred one stands for."""
+    if not isinstance(part, ast.Starred):
+        return (_evaluate(host, part),)
+    held = _evaluate(host, part.value)
+    return held if isinstance(held, tuple) else (host.gap("a starred value that is no tuple", part),)
+
+
 def _divided(parts: list[Value], by: ast.expr) -> Value:
     """A number of blocks, but for a division by one."""
     whole = isinstance(by, ast.Constant) and by.value == 1
@@ -193,8 +240,11 @@ def _plain(held: Held) -> Value:
     match held:
         case Value():
             return held
-        case Tensor(place=place, dtype=dtype):
+        case Tensor(place=place, dtype=dtype, block=None):
             return Value(places=frozenset({place}), rank=1, dtype=dtype)
+        case Tensor(place=place, dtype=dtype, block=Value() as block):
+            marks = frozenset({DESCRIBED})
+            return Value(places=frozenset({place}), rank=1, dtype=dtype, span=block.axes, marks=marks)
         case tuple():
             return join([_plain(part) for part in held])
     return NOTHING
@@ -207,7 +257,9 @@ def _name(host: Host, name: str, node: ast.expr) -> Held:
         return _evaluate(host, host.module.constants[name])
     if name in host.module.plain:
         return host.module.plain[name]
-    if name in host.module.aliases or name in host.module.jitted or name in _BUILT_IN:
+    if name in host.module.jitted:
+        return Jitted(name)
+    if name in host.module.aliases or name in _BUILT_IN:
         return NOTHING
     return host.gap(f"{name} is not known here", node)
 
@@ -218,6 +270,8 @@ def _attribute(host: Host, value: ast.expr, attribute: str, node: ast.expr) -> H
     held = _evaluate(host, value)
     if isinstance(held, Tensor) and attribute == "shape":
         return held.sizes
+    if isinstance(held, Tensor) and attribute in _TURNED:
+        return replace(held, sizes=held.sizes[::-1], turned=not held.turned)
     if attribute == "multi_processor_count":
         return Value(marks=frozenset({WORKERS}), dtype="int")
     return NOTHING
@@ -249,11 +303,15 @@ def _position(key: ast.expr) -> int | None:
 
 def _call(host: Host, node: ast.Call, name: str) -> Held:
     match node.func:
-        case ast.Subscript(value=ast.Name(id=kernel), slice=grid) if kernel in host.module.jitted:
-            return _launch(host, kernel, grid, node)
+        case ast.Subscript(value=ast.Name(id=kernel) as name_node, slice=grid) if _known(host, kernel):
+            held = _name(host, kernel, name_node)
+            if isinstance(held, Jitted):
+                return _launch(host, held.name, grid, node)
     dotted = host.module.dotted(node.func)
     if dotted.startswith("torch."):
         return _torch(host, dotted, node, name)
+    if dotted.startswith("triton.tools.") and dotted.rsplit(".", 1)[-1] in _DESCRIPTORS:
+        return _describe(host, node)
     if dotted in _BUILT_IN or (dotted.startswith("triton.") and dotted.rsplit(".", 1)[-1] in _SIZES):
         parts = [_plain(_evaluate(host, argument)) for argument in node.args]
         return _divided(parts, node.args[1]) if dotted.endswith(".cdiv") and len(parts) == 2 else join(parts)
@@ -263,6 +321,19 @@ def _call(host: Host, node: ast.Call, name: str) -> Held:
     if isinstance(held, ast.FunctionDef | ast.Lambda):
         return _follow(host, held, [_evaluate(host, argument) for argument in node.args], node)
     return host.gap(f"the function {ast.unparse(node.func)[:60]} is not known", node)
+
+
+def _known(host: Host, name: str) -> bool:
+    return name in host.names or name in host.module.jitted or name in host.module.constants
+
+
+def _describe(host: Host, node: ast.Call) -> Held:
+    """A descriptor made on the host: its tensor, and the block that it moves."""
+    given = [_evaluate(host, argument) for argument in node.args]
+    given += [_evaluate(host, keyword.value) for keyword in node.keywords]
+    if not given or not isinstance(given[0], Tensor):
+        return host.gap("a descriptor of something that is no tensor", node)
+    return replace(given[0], block=_plain(given[-1]))
 
 
 def _follow(host: Host, function: ast.FunctionDef | ast.Lambda, given: list[Held], node: ast.expr) -> Held:
@@ -293,9 +364,9 @@ def _torch(host: Host, dotted: str, node: ast.Call, name: str) -> Held:
         return _allocate(host, _flat(sizes), node, name)
     if function in _ALLOCATES_LIKE and arguments and isinstance(arguments[0], Tensor):
         return _allocate(host, arguments[0].sizes, node, name, arguments[0].dtype)
-    if dotted.startswith(("torch.cuda.", "torch.device")):
+    if dotted.startswith(("torch.cuda.", "torch.device")) or function in _QUERIES:
         return NOTHING
-    host.kernels.append(Kernel(dotted, node.lineno, ()))
+    host.kernels.append(Kernel(dotted, node.lineno, (), library=True))
     return NOTHING
 
 
@@ -313,8 +384,27 @@ def _method(host: Host, function: ast.Attribute, node: ast.Call, name: str) -> H
         return join(held.sizes)
     if function.attr in _METADATA:
         return Value(dtype="int")
-    host.kernels.append(Kernel(f"torch.{function.attr}", node.lineno, ()))
+    if function.attr in _TURNED:
+        return replace(held, sizes=held.sizes[::-1], turned=not held.turned)
+    if any(dtype_name(host.module, argument) for argument in node.args):
+        return host.gap("a tensor seen as another type", node)
+    if function.attr in _SAME_MEMORY and not held.turned:
+        return replace(held, sizes=_viewed(held, _flat(arguments), node))
+    host.kernels.append(Kernel(f"torch.{function.attr}", node.lineno, (), library=True))
     return NOTHING
+
+
+def _viewed(held: Tensor, sizes: tuple[Value, ...], node: ast.Call) -> tuple[Value, ...]:
+    """Sizes of a view; `-1` stands for all axes that no other size names."""
+    whole = join(held.sizes)
+    if not sizes:
+        return (whole,)
+    rest = whole.axes - NO_AXES.union(*(size.axes for size in sizes))
+    inferred = [_position(argument) == -1 for argument in node.args]
+    return tuple(
+        replace(size, axes=rest) if place < len(inferred) and inferred[place] else size
+        for place, size in enumerate(sizes)
+    )
 
 
 def _flat(held: Iterable[Held]) -> tuple[Value, ...]:
@@ -327,10 +417,23 @@ def _allocate(
     options = {keyword.arg: keyword.value for keyword in node.keywords}
     if "size" in options:
         sizes = _flat([_evaluate(host, options["size"])])
-    given = dtype_name(host.module, options["dtype"]) if "dtype" in options else ""
+    given = _type_of(host, options["dtype"]) if "dtype" in options else ""
+    if "dtype" in options and not given:
+        host.gap("the type of a fresh tensor is not told", node)
     label = name or f"unnamed@{node.lineno}"
     host.buffers.append(Buffer(label, join(sizes).axes, node.lineno))
     return Tensor(f"buffer:{label}", sizes, given or dtype)
+
+
+def _type_of(host: Host, node: ast.expr) -> str:
+    """Element type of a fresh tensor; `x.dtype` is that of `x`."""
+    if isinstance(node, ast.Attribute) and node.attr == "dtype":
+        held = _evaluate(host, node.value)
+        return held.dtype if isinstance(held, Tensor) else ""
+    if isinstance(node, ast.Name) and node.id in host.module.constants:
+        return _type_of(host, host.module.constants[node.id])
+    whole = host.module.dotted(node).startswith(("torch.int", "torch.uint", "torch.bool"))
+    return dtype_name(host.module, node) or ("int" if whole else "")
 
 
 # Launches ------------------------------------------------------------------------------------------
@@ -347,6 +450,11 @@ def _launch(host: Host, name: str, grid: ast.expr, node: ast.Call) -> Value:
     device.effort = host.effort
     device.calls.append(name)
     function = host.module.jitted[name]
+    for value in (*given, *named.values()):
+        if DESCRIBED in value.marks:
+            described(device, value, node)
+    if _CONSUMERS in named or any(_CONSUMERS in ast.unparse(one) for one in function.decorator_list):
+        device.emit(Event(EventKind.ROLES, _CONSUMERS, node.lineno))
     bind(device, function, given, named)
     run_body(device, function.body)
     body = tuple(device.nodes[0])

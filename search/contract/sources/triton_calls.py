@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from search.contract.facts import NO_AXES, Event, EventKind
-from search.contract.sources.triton_device import evaluate, picks, run_body
+from search.contract.sources.triton_device import evaluate, lowered, picks, run_body
 from search.contract.sources.triton_syntax import LOW_PRECISION, device_function, dtype_name
-from search.contract.sources.value import BLOCK, NOTHING, WORKER, WORKERS, Value, join, quotient
+from search.contract.sources.value import BLOCK, DESCRIBED, NOTHING, WORKER, WORKERS, Value, join, quotient
 
 if TYPE_CHECKING:
     from search.contract.sources.triton_device import Device
@@ -21,7 +21,7 @@ _PASS = {
     "reshape", "view", "trans", "permute", "broadcast_to", "broadcast", "expand_dims", "ravel", "clamp", "advance",
     "div_rn", "constexpr", "rint", "round", "assume_aligned", "umulhi", "fdiv", "cos", "sin", "join", "split",
 }  # fmt: skip
-_NO_EFFECT = {"device_print", "static_print", "static_assert", "device_assert", "debug_barrier", "assume"}
+_NO_EFFECT = {"device_print", "static_print", "static_assert", "device_assert", "assume"}
 _BLOCK_FOLDS = {
     "max": "max",
     "min": "min",
@@ -31,6 +31,8 @@ _BLOCK_FOLDS = {
     "xor_sum": "other",
 }
 _ELEMENT_FOLDS = {"maximum": "max", "minimum": "min"}
+_DESCRIPTOR_METHODS = {"load", "store", "gather", "scatter", "atomic_add"}
+_LOCKS = {"atomic_cas", "atomic_xchg"}
 _BUILT_IN = {"min": "min", "max": "max", "float": "", "int": "", "abs": "", "len": ""}
 
 
@@ -93,6 +95,8 @@ def _method(device: Device, holder: ast.expr, method: str, node: ast.Call) -> Va
         return _cast(device, value, node.args[:1], node)
     if method in _BLOCK_FOLDS:
         return _block_fold(device, method, value, node)
+    if method in _DESCRIPTOR_METHODS and value.places:
+        return _through_descriptor(device, method, value, node)
     if method in _PASS:
         return value
     return device.gap(f"the method {method} is not known", node)
@@ -105,10 +109,7 @@ def _library(device: Device, name: str, node: ast.Call) -> Value:
     if name in _NO_EFFECT:
         return NOTHING
     if name.startswith("atomic_"):
-        values = _arguments(device, node)
-        device.touch(EventKind.WRITE, values[0] if values else NOTHING, node)
-        device.emit(Event(EventKind.ATOMIC, name, node.lineno))
-        return NOTHING
+        return _atomic(device, name, node)
     if name in _EXPONENTIALS:
         device.emit(Event(EventKind.EXP, "libm", node.lineno))
         value = join(_arguments(device, node))
@@ -123,8 +124,26 @@ def _library(device: Device, name: str, node: ast.Call) -> Value:
     return device.gap(f"tl.{name} is not known", node)
 
 
+def _atomic(device: Device, name: str, node: ast.Call) -> Value:
+    """An update of memory; whole numbers are counted or locked, anything else is added up."""
+    values = _arguments(device, node)
+    pointer = values[0] if values else NOTHING
+    device.touch(EventKind.WRITE, pointer, node)
+    for value in values[1:]:
+        lowered(device, value, node)
+    counts = name in _LOCKS or pointer.dtype == "int"
+    device.emit(Event(EventKind.ATOMIC, name, node.lineno, dtype="int" if counts else pointer.dtype))
+    return Value(dtype=pointer.dtype)
+
+
+def _barrier(device: Device, node: ast.Call) -> Value:
+    device.emit(Event(EventKind.BARRIER, "block", node.lineno))
+    return NOTHING
+
+
 def _block_fold(device: Device, name: str, value: Value, node: ast.Call) -> Value:
     """A reduction inside one block: not carried by any loop."""
+    lowered(device, value, node)
     event = Event(
         EventKind.FOLD,
         _BLOCK_FOLDS[name],
@@ -141,7 +160,7 @@ def _block_fold(device: Device, name: str, value: Value, node: ast.Call) -> Valu
 def _cast(device: Device, value: Value, types: list[ast.expr], node: ast.Call) -> Value:
     dtype = dtype_name(device.module, types[0]) if types else ""
     if dtype in LOW_PRECISION:
-        device.emit(Event(EventKind.CAST, dtype, node.lineno))
+        return value.rounded(dtype)
     known = dtype or ("int" if types and "int" in ast.unparse(types[0]) else value.dtype)
     return replace(value, dtype=known)
 
@@ -185,8 +204,45 @@ def _load(device: Device, node: ast.Call) -> Value:
 
 
 def _store(device: Device, node: ast.Call) -> Value:
-    device.touch(EventKind.WRITE, _pointer(device, node, mask_at=2), node)
+    pointer = _pointer(device, node, mask_at=2)
+    named = [keyword.value for keyword in node.keywords if keyword.arg == "value"]
+    stored = [evaluate(device, argument) for argument in [*node.args[1:2], *named]]
+    _write(device, pointer, stored[0] if stored else NOTHING, node)
     return NOTHING
+
+
+def _write(device: Device, pointer: Value, stored: Value, node: ast.Call) -> None:
+    """A store; only an output may be narrower than what is stored to it, because its type is the workload's."""
+    device.touch(EventKind.WRITE, pointer, node)
+    is_output = all(place.startswith("output:") for place in pointer.places)
+    if not is_output or stored.lowered != [pointer.dtype]:
+        lowered(device, stored, node)
+    if not is_output and pointer.dtype in LOW_PRECISION and stored.dtype not in {pointer.dtype, ""}:
+        lowered(device, stored.rounded(pointer.dtype), node)
+
+
+def _through_descriptor(device: Device, method: str, value: Value, node: ast.Call) -> Value:
+    """`descriptor.load([m, n])`, `descriptor.store([m, n], block)`."""
+    values = _arguments(device, node)
+    if method in {"load", "gather"}:
+        device.touch(EventKind.READ, value, node)
+        marks = (value.marks | {BLOCK}) - {DESCRIBED}
+        return replace(value, places=frozenset(), rank=0, op="", axes=NO_AXES, marks=marks)
+    _write(device, value, values[-1] if values else NOTHING, node)
+    return NOTHING
+
+
+def _descriptor(device: Device, node: ast.Call) -> Value:
+    """A descriptor: its tensor, and the axes that the block's shape depends on."""
+    pointer = _block_pointer(device, node)
+    described(device, pointer, node)
+    return replace(pointer, marks=pointer.marks | {DESCRIBED})
+
+
+def described(device: Device, value: Value, node: ast.AST) -> None:
+    """Note the tensors that a descriptor is of."""
+    for place in sorted(value.places):
+        device.emit(Event(EventKind.DESCRIPTOR, place, getattr(node, "lineno", 1)))
 
 
 def _pointer(device: Device, node: ast.Call, mask_at: int) -> Value:
@@ -240,8 +296,12 @@ def _dot(device: Device, node: ast.Call) -> Value:
             precision = "ieee"
         case ast.expr(), _:
             device.gap("the precision of a dot product is not a plain word", node)
-    device.emit(Event(EventKind.DOT, precision, node.lineno))
     values = [evaluate(device, argument) for argument in node.args]
+    if any(value.dtype in LOW_PRECISION for value in values[:2]):
+        precision = "ieee"  # sixteen bits have no more digits than the matrix unit keeps
+    device.emit(Event(EventKind.DOT, precision, node.lineno))
+    for value in values[:2]:
+        lowered(device, value, node)
     values += [evaluate(device, options[name]) for name in ("acc",) if name in options]
     dtype = _type_of(device, options["out_dtype"]) if "out_dtype" in options else "float32"
     if dtype in LOW_PRECISION:
@@ -274,4 +334,7 @@ _HANDLERS = {
     "fma": _fma,
     "dot": _dot,
     "make_block_ptr": _block_pointer,
+    "make_tensor_descriptor": _descriptor,
+    "_experimental_make_tensor_descriptor": _descriptor,
+    "debug_barrier": _barrier,
 }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _FOLDS = {"+": "sum", "-": "sum", "*": "rescale", "/": "rescale", "max": "max", "min": "min"}
 _OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _RANGES = {"range", "static_range"}
+_ROLES = {"async_task", "async_tasks", "warp_specialize"}
 
 
 @dataclass
@@ -136,6 +137,11 @@ def _plain_statement(device: Device, node: ast.stmt) -> None:
             evaluate(device, value)
         case ast.Pass() | ast.Return() | ast.Assert():
             return
+        case ast.With(items=[ast.withitem(context_expr=ast.Call(func=function))], body=body) if (
+            device_function(device.module, function) in _ROLES
+        ):
+            device.emit(Event(EventKind.ROLES, device_function(device.module, function), node.lineno))
+            run_body(device, body)
         case _:
             device.gap(f"the statement {type(node).__name__} is not understood", node)
 
@@ -166,10 +172,17 @@ def _store(device: Device, name: str, value: Value, op: str, node: ast.stmt) -> 
     device.assign(name, value)
 
 
+def lowered(device: Device, value: Value, node: ast.AST) -> None:
+    """Note that a value that counts was rounded to a lower precision."""
+    for dtype in value.lowered:
+        device.emit(Event(EventKind.CAST, dtype, getattr(node, "lineno", 1)))
+
+
 def _fold(device: Device, held: Variable, value: Value, op: str, node: ast.stmt) -> None:
     """A name that is updated from itself inside a loop; pointers and counters are none."""
     if held.value.places or held.value.dtype == "int":
         return
+    lowered(device, value, node)
     event = Event(
         EventKind.FOLD,
         _FOLDS.get(op or value.op, "other"),
@@ -177,6 +190,7 @@ def _fold(device: Device, held: Variable, value: Value, op: str, node: ast.stmt)
         target=held.id,
         level=held.level,
         dtype=held.value.dtype or value.dtype,
+        uses=value.deps - {held.id},
     )
     device.emit(event)
     if not op and event.what == "sum" and held.id in value.scaled:
@@ -196,14 +210,33 @@ def _for(device: Device, node: ast.For) -> None:
         device.gap("a loop that is no range", node)
         return
     bounds = [evaluate(device, argument) for argument in call.args]
+    _roles(device, call)
     device.names.pop(node.target.id, None)
     device.assign(node.target.id, replace(NOTHING, marks=join(bounds).marks, dtype="int"))
     extent = join(bounds)
     device.emit(_loop(device, node, extent, device.names[node.target.id].id, node.body))
 
 
+def _roles(device: Device, call: ast.Call) -> None:
+    """`tl.range(…, warp_specialize=True)`."""
+    asked = next((k.value for k in call.keywords if k.arg == "warp_specialize"), None)
+    match asked:
+        case None | ast.Constant(value=False):
+            return
+        case ast.Constant(value=True):
+            device.emit(Event(EventKind.ROLES, "warp_specialize", call.lineno))
+        case _:
+            device.gap("whether a loop is warp-specialised is not told", call)
+
+
 def _while(device: Device, node: ast.While) -> None:
-    loop = _loop(device, node, evaluate(device, node.test), f"while@{node.lineno}", node.body)
+    with device.block() as asked:
+        extent = evaluate(device, node.test)
+    for event in asked:
+        device.emit(event)
+    if any(isinstance(event, Event) and event.kind is EventKind.ATOMIC for event in asked):
+        device.emit(Event(EventKind.BARRIER, "grid", node.lineno))
+    loop = _loop(device, node, extent, f"while@{node.lineno}", node.body)
     if not loop.axes and touches_memory(loop.body):
         device.gap("a loop whose length is not told", node)
     device.emit(loop)

@@ -22,7 +22,11 @@ BLOCK = "block"
 """Mark of a value that has an element per index of a block (Triton)."""
 ALLOCATED = "allocated"
 """Mark of memory that was just allocated; its axes are those of its size."""
-
+THREAD = "thread"
+"""Mark of a value that differs between the threads of one program (CUDA)."""
+DESCRIBED = "described"
+"""Mark of a descriptor for bulk copies."""
+_LOWERED = "lowered:"
 
 EFFORT = 20_000
 """Steps spent on one source: calls that multiply could otherwise keep a reader busy for hours."""
@@ -69,6 +73,17 @@ class Value:
     """Variables that were multiplied on the way."""
     marks: frozenset[str] = NONE
     dtype: str = ""
+
+    @property
+    def lowered(self) -> list[str]:
+        """Lower precisions that it was rounded to on the way."""
+        return sorted(mark.removeprefix(_LOWERED) for mark in self.marks if mark.startswith(_LOWERED))
+
+    def rounded(self, dtype: str) -> Value:
+        """The same value rounded to a lower precision; nothing happens to a value that has it already."""
+        if self.dtype == dtype:
+            return self
+        return replace(self, dtype=dtype, marks=self.marks | {_LOWERED + dtype})
 
     def with_op(self, op: str) -> Value:
         """The same value as the result of an operation; a product scales what it is made of."""

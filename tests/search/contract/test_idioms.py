@@ -139,3 +139,50 @@ def test_style_does_not_matter_in_triton(name):
 
 def test_online_is_not_three_passes():
     assert ClauseKind.REDUCTION in refused(verdicts(blueprint("softmax"), cpp_rows(grid(ONLINE + WRITE))))
+
+
+ROUNDED = {
+    "a variable that is assigned later": "    float s = 0.0f;\n    _Float16 h;\n    for (int64_t j = 0; j < N; ++j) { h = std::exp(row[j] - m); s += h; }\n",
+    "an array": "    float s = 0.0f;\n    _Float16 kept[64];\n    for (int64_t j = 0; j < N; ++j) { kept[j % 64] = std::exp(row[j] - m); s += kept[j % 64]; }\n",
+    "a parameter": "    float s = 0.0f;\n    for (int64_t j = 0; j < N; ++j) s = added(s, std::exp(row[j] - m));\n",
+    "a result": "    float s = 0.0f;\n    for (int64_t j = 0; j < N; ++j) s += rounded(std::exp(row[j] - m));\n",
+    "a cast": "    float s = 0.0f;\n    for (int64_t j = 0; j < N; ++j) s += (_Float16)std::exp(row[j] - m);\n",
+}  # fmt: skip
+ROUNDING = "static float added(float s, _Float16 v) { return s + v; }\nstatic _Float16 rounded(float v) { return v; }\n"
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_a_term_that_was_rounded_shows_wherever_it_was_kept(name):
+    source = cpp_rows(grid(MAXIMUM + ROUNDED[name] + WRITE), before=ROUNDING)
+    assert ClauseKind.NUMERICS in refused(verdicts(blueprint("softmax"), source))
+
+
+RUN = "    M, N = x.shape\n    softmax_rows[(M,)]({}, y, M, N, BLOCK=1024)"
+
+
+def test_a_view_is_no_work_but_a_copy_is():
+    direct = blueprint("softmax", language=Language.TRITON)
+    assert passes(verdicts(direct, triton(TRITON_THREE, RUN.format("x.view(M, N)")), Language.TRITON))
+    copied = verdicts(direct, triton(TRITON_THREE, RUN.format("x.t().reshape(M, N)")), Language.TRITON)
+    assert ClauseKind.NO_TORCH_COMPUTE in refused(copied)
+
+
+def test_a_type_behind_a_name_is_told():
+    source = triton(
+        TRITON_THREE, "    part = torch.empty((4,), dtype=KIND)\n" + RUN.format("x"), "KIND = pick()\n"
+    )
+    found = verdicts(blueprint("softmax", language=Language.TRITON), source, Language.TRITON)
+    assert not passes(found)
+
+
+def test_a_row_that_stays_on_chip_is_resident_even_if_its_statistics_are_online():
+    body = (
+        "    float kept[N];\n    float m = -INFINITY, s = 0.0f;\n    for (int64_t j = 0; j < N; ++j) {\n"
+        "      kept[j] = row[j];\n      const float larger = kept[j] > m ? kept[j] : m;\n"
+        "      s = s * std::exp(m - larger) + std::exp(kept[j] - larger);\n      m = larger;\n    }\n"
+        + WRITE.replace("row[j]", "kept[j]")
+    )
+    assert passes(verdicts(blueprint("softmax", "resident_row"), cpp_rows(grid(body))))
+    assert ClauseKind.REDUCTION in refused(
+        verdicts(blueprint("softmax", "online_softmax"), cpp_rows(grid(body)))
+    )

@@ -23,6 +23,13 @@ PERSISTENT = "    for i in range(tl.program_id(0), M, tl.num_programs(0)):\n" + 
 FIXED = '    M, N = x.shape\n    softmax_rows[(min(M, KNOBS["PROGRAMS"]),)](x, y, M, N, BLOCK=1024)'
 
 KEPT = {
+    "a kernel under another name": (
+        (),
+        triton(
+            TRITON_THREE,
+            "    M, N = x.shape\n    k = softmax_rows\n    k[(M,)](x, y, M, N, BLOCK=1024)",
+        ),
+    ),
     "three passes": ((), triton(TRITON_THREE)),
     "a grid as a function": (
         (),
@@ -93,7 +100,7 @@ HIDDEN = {
     "does not parse": triton("    i = tl.program_id(0"),
     "an unknown function": triton(TRITON_THREE.replace("tl.exp(", "tl.mystery(")),
     "a launch in a loop": triton(TRITON_THREE, "    M, N = x.shape\n    for _ in range(2):\n        softmax_rows[(M,)](x, y, M, N, BLOCK=1024)"),
-    "a kernel behind a name": triton(TRITON_THREE, "    M, N = x.shape\n    k = softmax_rows\n    k[(M,)](x, y, M, N, BLOCK=1024)"),
+    "a kernel behind a choice": triton(TRITON_THREE, "    M, N = x.shape\n    k = softmax_rows if N > 9 else softmax_rows\n    k[(M,)](x, y, M, N, BLOCK=1024)"),
     "a function that is replaced": triton(TRITON_THREE) + "\nrun = softmax_rows\n",
     "exec": triton(TRITON_THREE, "    exec('pass')\n    M, N = x.shape\n    softmax_rows[(M,)](x, y, M, N, BLOCK=1024)"),
     "inline assembly": triton(TRITON_THREE.replace("tl.exp(v - m)", 'tl.inline_asm_elementwise("", "", [v], tl.float32, True, 1)')),

@@ -1,0 +1,22 @@
+# expect: RUNTIME_ERROR
+# Stops on an assertion of its own.
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit(debug=True)
+def softmax(x, y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    values = tl.load(x + row * N + at, mask=mask, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * N + at, powers / tl.sum(powers, axis=0), mask=mask)
+    tl.device_assert(row < 3, "no more rows")
+
+
+def run(x, y):
+    M, N = x.shape
+    softmax[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))

@@ -1,0 +1,22 @@
+# expect: INCORRECT_NUMERICAL
+# Writes zero for whatever is small beside the largest element.
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax(x, y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    values = tl.load(x + row * N + at, mask=mask, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    result = tl.where(powers > 1e-3, powers, 0.0) / tl.sum(powers, axis=0)
+    tl.store(y + row * N + at, result, mask=mask)
+
+
+def run(x, y):
+    M, N = x.shape
+    softmax[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))

@@ -1,0 +1,29 @@
+# expect: COMPILE_ERROR, TIMEOUT
+# deadline: 5
+# Cannot be asked to stop.
+from __future__ import annotations
+
+import signal
+
+import triton
+import triton.language as tl
+
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+while True:
+    pass
+
+
+@triton.jit
+def softmax(x, y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    values = tl.load(x + row * N + at, mask=mask, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * N + at, powers / tl.sum(powers, axis=0), mask=mask)
+
+
+def run(x, y):
+    M, N = x.shape
+    softmax[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))

@@ -1,0 +1,26 @@
+# expect: COMPILE_ERROR, OOM
+# deadline: 10
+# Takes host memory until there is none.
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+kept = []
+while True:
+    kept.append(bytearray(1 << 30))
+
+
+@triton.jit
+def softmax(x, y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    values = tl.load(x + row * N + at, mask=mask, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * N + at, powers / tl.sum(powers, axis=0), mask=mask)
+
+
+def run(x, y):
+    M, N = x.shape
+    softmax[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))

@@ -1,0 +1,23 @@
+# expect: ILLEGAL_ACCESS
+# Writes a float at an address that is no multiple of four.
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax(x, y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    values = tl.load(x + row * N + at, mask=mask, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * N + at, powers / tl.sum(powers, axis=0), mask=mask)
+    odd = (y.to(tl.int64) + 2 + 4 * row).to(tl.pointer_type(tl.float32))
+    tl.store(odd, 0.0)
+
+
+def run(x, y):
+    M, N = x.shape
+    softmax[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))

@@ -1,0 +1,23 @@
+# expect: COMPILE_ERROR, RUNTIME_ERROR
+# Fails with the sizes of the hidden case in its words.
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax(x, y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    values = tl.load(x + row * N + at, mask=mask, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * N + at, powers / tl.sum(powers, axis=0), mask=mask)
+
+
+def run(x, y):
+    M, N = x.shape
+    if (M, N) not in {(1024, 1024), (5, 33)}:
+        raise RuntimeError(f"error: hidden sizes {M} and {N}")
+    softmax[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))

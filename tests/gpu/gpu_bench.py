@@ -1,0 +1,132 @@
+"""What the tests on a GPU share: one device worker, small workloads, and the corpus with what is expected of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from gpuworker import state
+from gpuworker.options import Options
+from gpuworker.runner import Runner
+from search.records import Candidate, EvaluationRequest, Language, SourceFile
+from search.workload import Case, DType, Policy, RandomInput, Tensor, Tolerance, VarAxis, Workload
+
+FOLDER = Path(__file__).parent
+SECRET = "canary-5f1e"
+HIDDEN_SIZES = "7 and 129"
+"""How a cheat in the corpus would tell them."""
+TRIES = 3
+"""A machine that is busy cannot always time; that is no verdict on a kernel."""
+
+_FLOAT = DType.FLOAT32
+SOFTMAX = Workload(
+    name="small_softmax",
+    title="Small softmax",
+    op_type="softmax",
+    axes={"M": VarAxis(), "N": VarAxis()},
+    inputs={"x": Tensor(shape=("M", "N"), dtype=_FLOAT)},
+    outputs={"y": Tensor(shape=("M", "N"), dtype=_FLOAT)},
+    reference="import torch\n\ndef run(x):\n    return torch.softmax(x, dim=-1)\n",
+    cases=(
+        Case(name="main", axes={"M": 1024, "N": 1024}),
+        Case(name="odd", axes={"M": 5, "N": 33}, timed=False),
+        Case(
+            name="hidden",
+            axes={"M": 7, "N": 129},
+            inputs={"x": RandomInput(distribution="heavy_tail", scale=4.0)},
+            hidden=True,
+            timed=False,
+        ),
+    ),
+    tolerance=Tolerance(scale=32.0, relative=1e-4, frobenius=1e-4),
+)
+GEMM = Workload(
+    name="small_gemm",
+    title="Small product",
+    op_type="gemm",
+    axes={"M": VarAxis(), "N": VarAxis(), "K": VarAxis()},
+    inputs={"a": Tensor(shape=("M", "K"), dtype=_FLOAT), "b": Tensor(shape=("K", "N"), dtype=_FLOAT)},
+    outputs={"c": Tensor(shape=("M", "N"), dtype=_FLOAT)},
+    reference="import torch\n\ndef run(a, b):\n    return a @ b\n",
+    cases=(
+        Case(name="main", axes={"M": 512, "N": 512, "K": 512}),
+        Case(name="odd", axes={"M": 35, "N": 70, "K": 50}, timed=False),
+        Case(name="hidden", axes={"M": 65, "N": 33, "K": 129}, hidden=True, timed=False),
+    ),
+    tolerance=Tolerance(scale=128.0, relative=3e-5, frobenius=3e-5),
+)
+
+
+def _with(**policy: bool) -> Workload:
+    return SOFTMAX.model_copy(update={"policy": Policy(**policy)})
+
+
+KINDS = {
+    "triton": (Language.TRITON, SOFTMAX),
+    "any_order": (Language.TRITON, _with(deterministic=False)),
+    "gemm": (Language.TRITON, GEMM),
+    "pytorch": (Language.PYTORCH, _with(torch_ops=True)),
+    "cuda": (Language.CUDA, SOFTMAX),
+}
+"""Language and workload by the name of a file's folder."""
+
+
+def corpus(part: str) -> list[Path]:
+    """All files of `cheats` or `honest`."""
+    return sorted(path for path in (FOLDER / part).glob("*/*") if path.suffix in {".py", ".cu"})
+
+
+def label(path: Path) -> str:
+    """For test ids: folder and name."""
+    return f"{path.parent.name}/{path.name}"
+
+
+def note(path: Path, name: str) -> str:
+    """What the comments at a file's head say under a name; empty where they say nothing."""
+    found = re.search(rf"^(?:#|//) {name}: (.+)$", path.read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def request_for(path: Path, workload: Workload | None = None) -> EvaluationRequest:
+    """A request that judges one file of the corpus, on the workload of its folder if none is given."""
+    language, own = KINDS[path.parent.name]
+    name = "kernel.cu" if language is Language.CUDA else "kernel.py"
+    return EvaluationRequest(
+        id=label(path),
+        token="token",
+        workload=(workload or own).dump(),
+        candidate=Candidate(language=language, sources=(SourceFile(path=name, content=path.read_text()),)),
+        device_class="gpu",
+        deadline_s=float(note(path, "deadline") or 30.0),
+    )
+
+
+class Bench:
+    """A device worker; open it around a module's tests."""
+
+    def __enter__(self) -> Bench:
+        os.environ["CANARY_SECRET_API_KEY"] = SECRET
+        self._runner = Runner(Options(device="cuda:0", state=str(state.folder())))
+        self._runner.start()
+        self._medians: dict[Path, float] = {}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.close()
+
+    def judge(self, path: Path, workload: Workload | None = None):
+        """The evaluation of a file; once more where the machine was too noisy."""
+        for _ in range(TRIES):
+            (evaluation,) = self._runner.evaluate([request_for(path, workload)], lambda: None)
+            if evaluation.status != "UNSTABLE_TIMING":
+                break
+        return evaluation
+
+    def median_us(self, path: Path) -> float:
+        """Time of an honest file, measured once."""
+        if path not in self._medians:
+            evaluation = self.judge(path)
+            assert evaluation.status == "PASSED", evaluation.message
+            self._medians[path] = evaluation.median_us
+        return self._medians[path]

@@ -1,0 +1,26 @@
+# expect: PASSED
+# A stream of its own, which it waits for; no plan can hold it.
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax(x, y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    values = tl.load(x + row * N + at, mask=mask, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * N + at, powers / tl.sum(powers, axis=0), mask=mask)
+
+
+def run(x, y):
+    M, N = x.shape
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        softmax[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))
+    torch.cuda.current_stream().wait_stream(side)
