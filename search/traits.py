@@ -358,7 +358,9 @@ def _decode_traits(workload: Workload) -> set[str]:
     fits = ranks.count(3) == 1 and ranks.count(4) == 2 and _index_inputs(workload)
     if workload.op_type not in PAGED_DECODES or not fits:
         return set()
-    query, cache = (next(t.shape or () for t in workload.inputs.values() if len(t.shape or ()) == n) for n in (3, 4))
+    query, cache = (
+        next(t.shape or () for t in workload.inputs.values() if len(t.shape or ()) == n) for n in (3, 4)
+    )
     sizes = workload.sizes(workload.cases[0])
     shared = sizes[query[1]] > sizes[cache[2]]
     return {"paged_decode"} | ({"shared_key_heads"} if shared else set())

@@ -56,9 +56,16 @@ def test_there_are_enough():
     assert len(HONEST) >= 20
 
 
+@pytest.fixture(scope="module")
+def judged(bench):
+    return bench.judge_all(HONEST)
+
+
 @pytest.mark.parametrize("path", HONEST, ids=label)
-def test_an_honest_kernel_passes(bench, path):
-    evaluation = bench.judge(path)
+def test_an_honest_kernel_passes(bench, judged, path):
+    evaluation = judged[path]
+    if evaluation.status == "UNSTABLE_TIMING":
+        evaluation = bench.judge(path)
     assert evaluation.status == "PASSED", f"{evaluation.message}\n{evaluation.log}"
     assert evaluation.median_us > evaluation.cases[0].floor_us
 

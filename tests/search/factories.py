@@ -25,7 +25,8 @@ NOISE = 0.01
 
 
 def settings(strategy: str = "two_stage", evaluations: int = 24, **changes) -> SearchSettings:
-    stages = StageSettings(**changes.pop("stages", {}))
+    # The default sampler models and takes its time: tests of it ask for it.
+    stages = StageSettings(**({"sampler": "random"} | changes.pop("stages", {})))
     budget = Budget(evaluations=evaluations, **changes.pop("budget", {}))
     values = {
         "workload": "synthetic",
@@ -133,6 +134,10 @@ class Player:
 
     def _draft(self, draft: Draft) -> Outcome:
         usage = Usage(calls=1, prompt_tokens=800, completion_tokens=200, cost_usd=0.01)
+        if draft.kind is DraftKind.JUDGE:
+            return Outcome(failure="no beliefs", usage=usage)
+        if draft.kind is DraftKind.REFINE:
+            return self._refined(draft).model_copy(update={"usage": usage})
         choice = self._chosen(draft)
         if choice is None:
             return Outcome(failure="nothing new from here", usage=usage)
@@ -142,6 +147,18 @@ class Player:
         knobs = {knob.name: knob.default for knob in blueprint.knobs}
         outcome = self._measured(draft.number, choice, knobs, fails=clumsy or self.world.is_broken(choice))
         return outcome.model_copy(update={"blueprint": blueprint, "usage": usage})
+
+    def _refined(self, draft: Draft) -> Outcome:
+        """The base with one knob changed, as the playbook does it; a failure once all neighbours were tried."""
+        choice = self.world.choice(draft.structure)
+        base = self.outcomes[draft.base].knobs
+        tried = [each.knobs for each in self.outcomes.values() if each.structure == draft.structure]
+        knobs = self.world.blueprint(choice).knobs
+        near = [base | {knob.name: value} for knob in knobs for value in knob.choices]
+        new = [each for each in near if each not in tried]
+        if not new:
+            return Outcome(structure=draft.structure, failure="every neighbour was tried")
+        return self._measured(draft.number, choice, random.Random(draft.seed).choice(new))
 
     def _chosen(self, draft: Draft) -> tuple[int, ...] | None:
         if draft.kind is not DraftKind.EXPLORE:

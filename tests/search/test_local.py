@@ -196,3 +196,9 @@ def test_a_variant_changes_nothing_but_knobs():
     made = variant_candidate(item, base)
     assert made.knobs == {"A": 1, "B": 3}
     assert (made.source_hash, made.structure, made.parent) == (base.source_hash, "s", base.hash)
+
+
+def test_a_review_gate_is_refused_where_nobody_reviews():
+    gated = settings().model_copy(update={"stages": StageSettings(review=True)})
+    with pytest.raises(ValueError, match="needs a reviewer"):
+        run_search(gated, WORKLOAD, LIBRARY, PlaybookAgent(), Judge())

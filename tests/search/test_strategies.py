@@ -50,8 +50,9 @@ def play_out_of_order(chosen, world: World, seed: int, trouble: float = 0.0):
 
 
 @every_strategy
-def test_it_works(name):
-    search, result = play(settings(name), WORLD)
+@pytest.mark.parametrize("sampler", ["shared", "random"])
+def test_it_works(name, sampler):
+    search, result = play(settings(name, stages={"sampler": sampler}), WORLD)
     assert result.finished
     assert result.reason in {Ending.EVALUATIONS, Ending.EXHAUSTED}
     assert result.best_confirmed
@@ -74,12 +75,12 @@ def test_the_same_seed_asks_the_same(name):
 
 @every_strategy
 def test_another_seed_asks_something_else(name):
-    one, _ = play(settings(name, seed=5), WORLD)
-    other, _ = play(settings(name, seed=6), WORLD)
     strip = {"number", "seed"}
-    assert [item.model_dump(exclude=strip) for item in items(one)] != [
-        item.model_dump(exclude=strip) for item in items(other)
+    asked = [
+        [item.model_dump(exclude=strip) for item in items(play(settings(name, seed=seed), WORLD)[0])]
+        for seed in (5, 6, 7)
     ]
+    assert asked[0] != asked[1] or asked[0] != asked[2]
 
 
 @every_strategy
@@ -134,7 +135,7 @@ def test_lost_failed_and_reordered_outcomes_do_not_stop_it(name, seed, trouble):
 
 
 @every_strategy
-@pytest.mark.parametrize(("parallel", "sampler"), [(1, "tpe"), (3, "random")])
+@pytest.mark.parametrize(("parallel", "sampler"), [(1, "tpe"), (1, "shared"), (3, "random")])
 def test_a_resumed_search_equals_the_unbroken_one_at_every_prefix(name, parallel, sampler):
     chosen = settings(name, 26, parallel=parallel, stages={"sampler": sampler})
     for search in play_out_of_order(chosen, WORLD, seed=1, trouble=0.15):
@@ -161,11 +162,13 @@ def test_the_order_of_arrival_does_not_matter(name, orders):
         assert shuffled.result() == straight.result()
 
 
-@pytest.mark.parametrize("name", ["two_stage", "mixed"])
+@pytest.mark.parametrize("name", sorted(set(STRATEGIES) - {"structure_only", "local_only"}))
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_of_a_tiny_space_is_found(name, seed):
-    world = World(seed=seed, words=(2, 2), points=(3, 2), broken=0, failing=0)
-    _, result = play(settings(name, 40, seed=seed, stages={"retain": 4}), world)
+    # Independent samples repair nothing, so there every first source must compile.
+    clumsy = 0 if name == "best_of_n" else 0.2
+    world = World(seed=seed, words=(2, 2), points=(3, 2), broken=0, failing=0, clumsy=clumsy)
+    _, result = play(settings(name, 40, seed=seed, stages={"retain": 4, "sampler": "shared"}), world)
     assert result.speedup.value > 0.95 * world.best()
 
 

@@ -23,7 +23,7 @@ GRID = [
 ]
 LADDER = tuple(Knob(name=f"L{n}", choices=tuple(range(12)), default=0) for n in range(3))
 
-every_sampler = pytest.mark.parametrize("sampler", ["tpe", "random"])
+every_sampler = pytest.mark.parametrize("sampler", ["shared", "tpe", "random"])
 
 
 def bowl(values: dict) -> float:
@@ -35,7 +35,8 @@ def climb(sampler: str, seed: int, trials: int) -> list[dict]:
     """Proposals one after another, each told before the next."""
     tuner, told = Tuner(seed, sampler), {}
     for number in range(1, trials + 1):
-        values = tuner.propose(structure(LADDER, told))
+        made = structure(LADDER, told)
+        values = tuner.propose(made, others=[made])
         told[number] = (values, bowl(values))
     return [values for values, _ in told.values()]
 
@@ -54,7 +55,8 @@ def test_hints_come_next_where_they_fit():
 def test_every_point_is_proposed_once_and_then_none(sampler):
     tuner, told = Tuner(0, sampler), {}
     for number in range(1, len(GRID) + 1):
-        values = tuner.propose(structure(KNOBS, told))
+        made = structure(KNOBS, told)
+        values = tuner.propose(made, others=[made])
         told[number] = (values, 1.0 if values["WIDE"] else None)
     proposed = [values for values, _ in told.values()]
     assert sorted(proposed, key=str) == sorted(GRID, key=str)
@@ -90,8 +92,10 @@ def test_only_seed_and_history_count_not_what_the_tuner_did_before(sampler, seed
     shuffled = dict(source.sample(list(told.items()), len(told)))
     fresh, used = Tuner(seed, sampler), Tuner(seed, sampler)
     for first, last in ((0, 30), (0, 35), (0, 20), (0, 1), (10, 41)):
-        used.propose(structure(LADDER, dict(list(told.items())[first:last])))
-    assert fresh.propose(structure(LADDER, shuffled)) == used.propose(structure(LADDER, told))
+        part = structure(LADDER, dict(list(told.items())[first:last]))
+        used.propose(part, others=[part])
+    one, other = structure(LADDER, shuffled), structure(LADDER, told)
+    assert fresh.propose(one, others=[one]) == used.propose(other, others=[other])
 
 
 @every_sampler
@@ -100,12 +104,13 @@ def test_another_seed_proposes_other_points(sampler):
     assert climb(sampler, 1, 6) != climb(sampler, 2, 6)
 
 
-def test_tpe_climbs_better_than_random():
+@pytest.mark.parametrize("model", ["shared", "tpe"])
+def test_a_model_climbs_better_than_random(model):
     best = {
         sampler: statistics.mean(max(map(bowl, climb(sampler, seed, 40))) for seed in range(4))
-        for sampler in ("tpe", "random")
+        for sampler in (model, "random")
     }
-    assert best["tpe"] > best["random"] + 0.02
+    assert best[model] > best["random"] + 0.02
 
 
 def test_tpe_avoids_what_fails():
@@ -114,7 +119,8 @@ def test_tpe_avoids_what_fails():
 
     tuner, told = Tuner(0, "tpe"), {}
     for number in range(1, 41):
-        values = tuner.propose(structure(LADDER, told))
+        made = structure(LADDER, told)
+        values = tuner.propose(made, others=[made])
         told[number] = (values, None if fails(values) else 1.0 + values["L1"] / 12)
     late = [values for values, _ in list(told.values())[STARTUP_TRIALS + 5 :]]
     assert sum(map(fails, late)) < len(late) / 3

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from search.agents.playbook.moves import moves
-from search.agents.playbook.writers import refusal, write_source
+from search.agents.playbook.writers import refusal, refusal_of, write_source
 from search.library import CompositionError, compose
 from search.records import Candidate, DraftKind
 from search.steps import Proposal
@@ -101,6 +101,8 @@ def _refine(draft: Draft, scene: Scene) -> Proposal:
 
 
 def _proposal(blueprint: Blueprint, scene: Scene, *, parent: str = "", note: str) -> Proposal:
+    if problem := refusal_of(blueprint, scene.workload, scene.language):
+        return Proposal(failure=problem)
     candidate = Candidate(
         language=scene.language,
         sources=(write_source(blueprint, scene.workload, scene.language),),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from search.agents.playbook.decode_tensors import DecodeTensors
 from search.records import Language
+from search.traits import PAGED_DECODES, traits
 from search.workload import DType
 
 if TYPE_CHECKING:
@@ -14,9 +16,23 @@ if TYPE_CHECKING:
 SHAPES: dict[str, tuple[tuple[str, ...], ...]] = {
     "softmax": (("MN", "MN"),),
     "rmsnorm": (("MN", "N", "MN"),),
+    "layernorm": (("MN", "N", "N", "MN"),),
+    "add_rmsnorm": (("MN", "MN", "N", "MN", "MN"),),
+    "cross_entropy": (("MN", "M", "M"),),
+    "stencil": (("MN", "MN"),),
     "gemm": (("MK", "KN", "N", "MN"), ("MK", "KN", "MN")),
 }
-"""By operation type: possible shapes of the inputs and the output, in axis letters."""
+"""By operation type: possible shapes of the inputs and the outputs, in axis letters."""
+
+INDICES: dict[str, frozenset[int]] = {"cross_entropy": frozenset({1})}
+"""By operation type: positions of the inputs that hold whole numbers."""
+
+WIDEST = 8
+"""Radius of the widest window that is written out line by line."""
+
+_BOX = re.compile(r"avg_pool2d\([^()]*, (\d+), stride=1, padding=(\d+)\)")
+_WITH_EPSILON = {"rmsnorm", "layernorm", "add_rmsnorm"}
+_WHOLE = {DType.INT32, DType.INT64}
 
 _SMALL_NUMBER = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")
 _TANH_FORM = re.compile(r"approximate\s*=\s*[\"']tanh[\"']")
@@ -54,17 +70,60 @@ def epsilon(workload: Workload) -> str:
     return found.pop()
 
 
+def sum_output(workload: Workload) -> int:
+    """Which of the two outputs of an add + RMSNorm is the sum, told by its name.
+
+    Raises:
+        ValueError: no name tells, or both do.
+    """
+    telling = ("residual", "sum", "added", "total")
+    found = [at for at, name in enumerate(workload.outputs) if any(word in name for word in telling)]
+    if len(found) != 1:
+        raise ValueError(f"the names of the outputs of {workload.name} do not tell which one is the sum")
+    return found[0]
+
+
+def radius(workload: Workload) -> int:
+    """Radius of the window that the reference averages over, zero outside of the image.
+
+    Raises:
+        ValueError: the reference states no such window, or one wider than the templates write out.
+    """
+    found = [(int(width), int(padding)) for width, padding in _BOX.findall(workload.reference)]
+    if len(found) != 1 or found[0][0] != 2 * found[0][1] + 1 or not 1 <= found[0][1] <= WIDEST:
+        raise ValueError(
+            f"the reference of {workload.name} must average over one centred window of radius 1 to {WIDEST}"
+        )
+    return found[0][1]
+
+
 def check(workload: Workload, language: Language) -> None:
     """Whether the family's templates compute this workload in this language.
 
     Raises:
         ValueError: they do not; says why.
     """
+    if workload.op_type in PAGED_DECODES:
+        _check_decode(workload)
+        return
     axes_of(workload)
-    if workload.op_type == "rmsnorm":
+    if workload.op_type in _WITH_EPSILON:
         epsilon(workload)
+    if workload.op_type == "add_rmsnorm":
+        sum_output(workload)
+    if workload.op_type == "stencil":
+        radius(workload)
     if "gelu" in workload.tags and not _TANH_FORM.search(workload.reference):
         raise ValueError("the playbook knows the tanh form of GELU only")
-    for name, tensor in {**workload.inputs, **workload.outputs}.items():
+    for position, (name, tensor) in enumerate({**workload.inputs, **workload.outputs}.items()):
+        whole = position in INDICES.get(workload.op_type, ())
+        if whole and tensor.dtype in _WHOLE:
+            continue
         if not tensor.dtype.is_float or (language is Language.CPP and tensor.dtype is not DType.FLOAT32):
             raise ValueError(f"the playbook does not write {tensor.dtype} ({name}) in {language}")
+
+
+def _check_decode(workload: Workload) -> None:
+    if "paged_decode" not in traits(workload):
+        raise ValueError(f"the shapes of {workload.name} are not those of a {workload.op_type}")
+    DecodeTensors.of(workload)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from search.agents.playbook.priors import weight
+from search.agents.playbook.writers import writes
 from search.library import CompositionError, applicable, compose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from search.agents.agent import Scene
     from search.blueprint import Blueprint
@@ -38,11 +39,14 @@ class Move:
 def moves(scene: Scene, parent: Blueprint, seed: int) -> Iterator[tuple[Move, Blueprint]]:
     """Moves with the structures they lead to, in a random order that favours what experts try first.
 
+    Only actions that the playbook writes are taken, and those of the parent that it does not write are given up.
     A key of uniform ** (1 / weight), largest first, draws without replacement in proportion to the weights
     (Efraimidis and Spirakis 2006).
     """
     draw = random.Random(seed)
-    found = [move for action in scene.library.actions if (move := _move(scene, parent, action))]
+    known = writes(scene.workload, scene.language)
+    offered = [action for action in scene.library.actions if action.id in known]
+    found = [move for action in offered if (move := _move(scene, parent, action, known))]
     keys = {
         move.action.id: draw.random()
         ** (1 / (weight(move.action.id, scene.language) * REPLACING ** len(move.dropped)))
@@ -53,12 +57,12 @@ def moves(scene: Scene, parent: Blueprint, seed: int) -> Iterator[tuple[Move, Bl
             yield move, compose(scene.workload, scene.library, (*move.kept, move.action.id), scene.language)
 
 
-def _move(scene: Scene, parent: Blueprint, action: Action) -> Move | None:
+def _move(scene: Scene, parent: Blueprint, action: Action, known: Collection[str]) -> Move | None:
     """The move that keeps most of the parent; None if the action is taken or cannot be."""
     if action.id in parent.actions:
         return None
     clashes = {one.id for one in scene.library.actions if _clash(one, action)}
-    kept = tuple(one for one in parent.actions if one not in clashes)
+    kept = tuple(one for one in parent.actions if one in known and one not in clashes)
     while True:
         try:
             compose(scene.workload, scene.library, (*kept, action.id), scene.language)
@@ -79,6 +83,8 @@ def _clash(one: Action, other: Action) -> bool:
 
 def _allowed(scene: Scene, move: Move) -> bool:
     """Whether what is left of the parent may be extended so: the library's own answer, device and scope included."""
+    if scene.allowed_actions and move.action.id not in scene.allowed_actions:
+        return False
     try:
         rest = compose(scene.workload, scene.library, move.kept, scene.language)
     except CompositionError:
@@ -88,7 +94,7 @@ def _allowed(scene: Scene, move: Move) -> bool:
         scene.library,
         rest,
         scene.language,
-        allowed=scene.allowed_actions,
+        allowed=(move.action.id,),
         device_class=scene.device_class,
     )
-    return move.action in offered
+    return bool(offered)

@@ -46,15 +46,33 @@ GPU: Mapping[str, float] = {
     "online_softmax": 4,
     "row_groups": 2,
     "streaming_stores": 2,
+    "online_logsumexp": 4,
+    "two_sums": 3,
+    "welford_statistics": 3,
+    "readd_residual": 1,
     "stored_exponentials": 0.5,
     "polynomial_exp": 0.5,
     "fused_epilogue": 8,
     "grouped_tile_order": 4,
     "split_k": 4,
     "persistent_tiles": 3,
+    "stream_k": 2,
+    "grouped_split_k": 2,
+    "persistent_split_k": 2,
+    "swapped_roles": 2,
     "pack_b": 0.5,
     "pack_both": 0.5,
     "polynomial_gelu": 1,
+    # Decoding reads keys and values: once per group of heads, and from every multiprocessor.
+    "packed_heads": 8,
+    "matrix_decode": 8,
+    "split_sequence": 8,
+    "persistent_decode": 2,
+    # A stencil is bound by its loads out of the caches until sums are shared.
+    "stencil_tiles": 4,
+    "sliding_rows": 8,
+    "separate_axes": 4,
+    "persistent_stencil": 1,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from search.agents.playbook.text import fill, rename
@@ -73,11 +73,15 @@ class Program:
     functions: Sequence[str]
     kernels: Sequence[Kernel]
     inputs: Sequence[str]
-    output: str
+    outputs: Sequence[str]
     sizes: str
     """Lines of `run` that name the axis sizes."""
     axes: Mapping[str, str]
     """Axis letters of the templates to the names of the workload's axes."""
+    like: Mapping[str, str] = field(default_factory=dict)
+    """Intermediates that are not float32, with the tensor whose element type they share."""
+    copies: Mapping[str, int] = field(default_factory=dict)
+    """Intermediates that are allocated several times over, as one tensor with a leading axis."""
 
 
 def knob(name: str) -> str:
@@ -94,7 +98,7 @@ def source_file(blueprint: Blueprint, workload: Workload, program: Program) -> s
         title=blueprint.title,
         functions="\n\n".join(program.functions),
         kernels="\n\n".join(_function(blueprint, kernel, program) for kernel in program.kernels),
-        parameters=", ".join([*program.inputs, program.output]),
+        parameters=", ".join([*program.inputs, *program.outputs]),
         sizes=program.sizes,
         workspace="\n".join(_workspace(tensor, program) for tensor in blueprint.intermediates),
         launches="".join(_launch(kernel, program) for kernel in program.kernels),
@@ -121,8 +125,11 @@ def _used(kernel: Kernel) -> dict[str, str]:
 
 def _workspace(tensor: Intermediate, program: Program) -> str:
     letters = {name: letter for letter, name in program.axes.items()}
-    shape = ", ".join(letters[size] if size in letters else knob(size) for size in tensor.shape)
-    return f"{tensor.name} = torch.empty(({shape}), dtype=torch.float32, device={program.output}.device)"
+    sizes = [letters[size] if size in letters else knob(size) for size in tensor.shape]
+    copies = program.copies.get(tensor.name)
+    shape = ", ".join([str(copies), *sizes] if copies else sizes)
+    dtype = f"{program.like[tensor.name]}.dtype" if tensor.name in program.like else "torch.float32"
+    return f"{tensor.name} = torch.empty(({shape}), dtype={dtype}, device={program.outputs[0]}.device)"
 
 
 def _launch(kernel: Kernel, program: Program) -> str:
@@ -185,3 +192,11 @@ def exponential(x, DEGREE: tl.constexpr):
 """
 
 EXPONENTIALS = {"libm": LIBM_EXPONENTIAL, "polynomial": POLYNOMIAL_EXPONENTIAL}
+
+EXP_KNOBS = {"libm": "EXP2", "polynomial": "DEGREE"}
+"""The knob that `exponential` takes as its second argument."""
+
+LOWEST = """\
+# Where a maximum is merged with others it starts here, not at -inf: -inf - -inf would be NaN.
+LOWEST = tl.constexpr(-3.4028234663852886e38)
+"""

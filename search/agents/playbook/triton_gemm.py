@@ -1,7 +1,8 @@
-"""GEMM with bias and GELU in Triton: C = gelu(A B + bias), A is M x K, B is K x N, all row-major.
+"""GEMM in Triton: C = A B, or gelu(A B + bias); A is M x K, B is K x N, all row-major.
 
 A program owns one or more output tiles at (m0, n0) and walks K in steps of BLOCK_K; the pieces say where tiles
-come from (`_MAPPINGS`), how operands are addressed (`_A`, `_B`) and what is done with a finished sum (`Finish`).
+come from (`_deal_tiles`, `_deal_parts`), how operands are addressed and what is done with a finished sum (`Finish`).
+With swapped roles the texts are turned round (`_turned`). Stream-K is in `triton_stream_k.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from search.agents.playbook.family import axes_of
-from search.agents.playbook.text import fill
+from search.agents.playbook.text import fill, rename
 from search.agents.playbook.triton import EXPONENTIALS, Kernel, Program, knob, source_file
+from search.agents.playbook.triton_stream_k import SHARED, STORE_PART, WHOLE, fix_up, stream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +40,10 @@ def gelu(x, DEGREE: tl.constexpr):
 
 GELUS = {"libm": [LIBM_GELU], "polynomial": [EXPONENTIALS["polynomial"], POLYNOMIAL_GELU]}
 
-CONSTANTS = {name: knob(name) for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K", "SPLITS", "GROUP", "DEGREE")} | {
-    "STAGES": knob("NUM_STAGES")
+_KNOBS = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "SPLITS", "GROUP", "DEGREE", "PROGRAMS")
+CONSTANTS = {name: knob(name) for name in _KNOBS} | {
+    "STAGES": knob("NUM_STAGES"),
+    "EVEN_K": f"K % {knob('BLOCK_K')} == 0",
 }
 OPTIONS = {"num_warps": knob("NUM_WARPS")}
 
@@ -55,9 +59,12 @@ def gemm(blueprint: Blueprint, workload: Workload) -> str:
         functions=GELUS.get(choices.get("gelu", ""), []),
         kernels=kernels,
         inputs=("a", "b", "bias")[: len(workload.inputs)],
-        output="c",
+        outputs=("c",),
         sizes="M, K = a.shape\n_, N = b.shape",
         axes=axes_of(workload),
+        like={"packed_a": "a", "packed_b": "b"},
+        # Of the tiles of a share both the first and the last may be unfinished.
+        copies={"partials": 2} if choices["ownership"] == "stream_k" else {},
     )
     return source_file(blueprint, workload, program)
 
@@ -87,7 +94,7 @@ k0 = tl.program_id(1) * BLOCK_K
 m = m0 + tl.arange(0, BLOCK_M)
 k = k0 + tl.arange(0, BLOCK_K)
 mask = (m[:, None] < M) & (k[None, :] < K)
-values = tl.load(a + m[:, None] * K + k[None, :], mask=mask, other=0.0).to(tl.float32)
+values = tl.load(a + m[:, None] * K + k[None, :], mask=mask, other=0.0)
 @address@
 tl.store(packed_a + at, values, mask=mask)
 """
@@ -98,7 +105,7 @@ k0 = tl.program_id(1) * BLOCK_K
 n = n0 + tl.arange(0, BLOCK_N)
 k = k0 + tl.arange(0, BLOCK_K)
 mask = (k[:, None] < K) & (n[None, :] < N)
-values = tl.load(b + k[:, None] * N + n[None, :], mask=mask, other=0.0).to(tl.float32)
+values = tl.load(b + k[:, None] * N + n[None, :], mask=mask, other=0.0)
 @address@
 tl.store(packed_b + at, values, mask=mask)
 """
@@ -113,10 +120,16 @@ at = n0 * K + k[:, None] * tl.minimum(BLOCK_N, N - n0) + (n - n0)[None, :]
 
 
 def _packing(choices: Mapping[str, str]) -> list[Kernel]:
+    turned = choices.get("roles") == "swapped"
+
     def grid(axis: str) -> str:
-        return f"(triton.cdiv({axis}, {knob(f'BLOCK_{axis}')}), triton.cdiv(K, {knob('BLOCK_K')}))"
+        block = f"BLOCK_{axis}"
+        block = _TURNED[block] if turned else block
+        return f"(triton.cdiv({axis}, {knob(block)}), triton.cdiv(K, {knob('BLOCK_K')}))"
 
     body_a, body_b = fill(_PACK_A, address=_PACKED_A_AT), fill(_PACK_B, address=_PACKED_B_AT)
+    if turned:
+        body_a, body_b = rename(body_a, _TURNED), rename(body_b, _TURNED)
     pack_a = Kernel("pack_a", ("a", "packed_a"), grid("M"), body_a, CONSTANTS, OPTIONS)
     pack_b = Kernel("pack_b", ("b", "packed_b"), grid("N"), body_b, CONSTANTS, OPTIONS)
     return {"stream": [], "packed_b": [pack_b], "packed_ab": [pack_a, pack_b]}[choices["staging"]]
@@ -131,9 +144,9 @@ total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
 for k0 in tl.range(@first@, @last@, BLOCK_K, num_stages=STAGES):
     k = k0 + tl.arange(0, BLOCK_K)
     @a_at@
-    a_block = tl.load(@a@ + at, mask=(m[:, None] < M) & (k[None, :] < @last@), other=0.0).to(tl.float32)
+    a_block = tl.load(@a@ + at, mask=(m[:, None] < M) & ((k[None, :] < @last@) | EVEN_K), other=0.0)
     @b_at@
-    b_block = tl.load(@b@ + at, mask=(k[:, None] < @last@) & (n[None, :] < N), other=0.0).to(tl.float32)
+    b_block = tl.load(@b@ + at, mask=((k[:, None] < @last@) | EVEN_K) & (n[None, :] < N), other=0.0)
     total = tl.dot(a_block, b_block, total, input_precision="ieee")
 @store@
 """
@@ -146,12 +159,12 @@ _B_AT = """\
 at = k[:, None] * N + n[None, :]
 """
 
-_STORE = """\
+STORE = """\
 result = @value@
 tl.store(@target@ + m[:, None] * N + n[None, :], result.to(@target@.dtype.element_ty), mask=@mask@)
 """
 
-_IN_OUTPUT = "(m[:, None] < M) & (n[None, :] < N)"
+IN_OUTPUT = "(m[:, None] < M) & (n[None, :] < N)"
 
 _ONE_TILE = """\
 m0 = tl.program_id(0) * BLOCK_M
@@ -190,10 +203,34 @@ n0 = in_group // group_rows * BLOCK_N
 """,
 }
 
-_PART_OF_K = """\
+_PARTS = {
+    "grid": """\
 s = tl.program_id(0)
 m0 = tl.program_id(1) * BLOCK_M
 n0 = tl.program_id(2) * BLOCK_N
+@part@
+""",
+    # The part of K is the slowest index, so that programs that run together share operands.
+    "grouped": """\
+tile_rows = tl.cdiv(M, BLOCK_M)
+tile_columns = tl.cdiv(N, BLOCK_N)
+t = tl.program_id(0)
+s = tl.program_id(1)
+@place@
+@part@
+""",
+    "persistent": """\
+tile_rows = tl.cdiv(M, BLOCK_M)
+tile_columns = tl.cdiv(N, BLOCK_N)
+for unit in tl.range(tl.program_id(0), tile_rows * tile_columns * SPLITS, tl.num_programs(0)):
+    s = unit % SPLITS
+    t = unit // SPLITS
+    @place@
+    @part@
+""",
+}
+
+_PART = """\
 length = tl.cdiv(tl.cdiv(K, SPLITS), BLOCK_K) * BLOCK_K
 k_first = s * length
 k_last = tl.minimum(k_first + length, K)
@@ -205,25 +242,62 @@ _TILE_COLUMNS = f"triton.cdiv(N, {knob('BLOCK_N')})"
 
 
 def _products(choices: Mapping[str, str]) -> list[Kernel]:
-    finish = FINISHES[choices.get("epilogue", "none")]
-    reads = _operands(choices)
-    if choices["ownership"] == "split_k":
-        tile = _tile(
-            choices, "k_first", "k_last", fill(_STORE, target="partials", value="total", mask=_IN_OUTPUT)
-        )
-        tile = tile.replace("partials + m", "partials + s * M * N + m")
-        grid = f"({knob('SPLITS')}, {_TILE_ROWS}, {_TILE_COLUMNS})"
-        partials = Kernel(
-            "gemm_partials", (*reads, "partials"), grid, fill(_PART_OF_K, tile=tile), CONSTANTS, OPTIONS
-        )
-        tensors = ("partials", *finish.reads, finish.target)
-        return [
-            partials,
-            _elementwise("gemm_combine", tensors, _SUM_PARTIALS, finish.value(choices, "total")),
-        ]
-    store = fill(_STORE, target=finish.target, value=finish.value(choices, "total"), mask=_IN_OUTPUT)
-    body, grid = _deal_tiles(choices, _tile(choices, "0", "K", store))
-    return [Kernel("gemm", (*reads, *finish.reads, finish.target), grid, body, CONSTANTS, OPTIONS)]
+    match choices["ownership"]:
+        case "split_k":
+            return _split(choices)
+        case "stream_k":
+            return _stream(choices)
+    finish = _finish(choices)
+    store = fill(STORE, target=finish.target, value=finish.value(choices, "total"), mask=IN_OUTPUT)
+    body, grid = _deal_tiles(choices, tile_of(choices, "0", "K", store))
+    tensors = (*_operands(choices), *finish.reads, finish.target)
+    return [_product("gemm", choices, tensors, body, grid)]
+
+
+def _split(choices: Mapping[str, str]) -> list[Kernel]:
+    store = fill(STORE, target="partials", value="total", mask=IN_OUTPUT)
+    store = store.replace("partials + m", "partials + s * M * N + m")
+    body, grid = _deal_parts(choices, tile_of(choices, "k_first", "k_last", store))
+    finish = _finish(choices)
+    tensors = ("partials", *finish.reads, finish.target)
+    return [
+        _product("gemm_partials", choices, (*_operands(choices), "partials"), body, grid),
+        _elementwise("gemm_combine", tensors, _SUM_PARTIALS, finish.value(choices, "total")),
+    ]
+
+
+def _stream(choices: Mapping[str, str]) -> list[Kernel]:
+    finish = _finish(choices)
+    store = fill(STORE, target=finish.target, value=finish.value(choices, "total"), mask=WHOLE)
+    body = stream(tile_of(choices, "k_first", "k_last", store + STORE_PART))
+    programs = f"({knob('PROGRAMS')},)"
+    tensors = (*finish.reads, "partials", finish.target)
+    store = fill(STORE, target=finish.target, value=finish.value(choices, "total"), mask=SHARED)
+    return [
+        Kernel("gemm_stream", (*_operands(choices), *tensors), programs, body, CONSTANTS, OPTIONS),
+        Kernel("gemm_fixup", tensors, f"({_TILE_ROWS}, {_TILE_COLUMNS})", fix_up(store), CONSTANTS, OPTIONS),
+    ]
+
+
+def _finish(choices: Mapping[str, str]) -> Finish:
+    return FINISHES[choices.get("epilogue", "none")]
+
+
+def _product(name: str, choices: Mapping[str, str], tensors: tuple[str, ...], body: str, grid: str) -> Kernel:
+    if choices.get("roles") == "swapped":
+        name, body, grid = name.replace("gemm", "gemm_swapped"), _turned(body), rename(grid, _TURNED)
+    return Kernel(name, tensors, grid, body, CONSTANTS, OPTIONS)
+
+
+_TURNED = {"BLOCK_M": "BLOCK_N", "BLOCK_N": "BLOCK_M"}
+
+
+def _turned(body: str) -> str:
+    """The same product transposed: columns of the output are the row axis of a tile, of BLOCK_M."""
+    rows, columns = "[:, None]", "[None, :]"
+    body = body.replace(rows, "[@]").replace(columns, rows).replace("[@]", columns)
+    body = rename(body, _TURNED).replace("(BLOCK_N, BLOCK_M)", "(BLOCK_M, BLOCK_N)")
+    return body.replace("tl.dot(a_block, b_block", "tl.dot(b_block, a_block")
 
 
 def _operands(choices: Mapping[str, str]) -> tuple[str, str]:
@@ -231,7 +305,8 @@ def _operands(choices: Mapping[str, str]) -> tuple[str, str]:
     return ("packed_a" if staging == "packed_ab" else "a", "b" if staging == "stream" else "packed_b")
 
 
-def _tile(choices: Mapping[str, str], first: str, last: str, store: str) -> str:
+def tile_of(choices: Mapping[str, str], first: str, last: str, store: str) -> str:
+    """Text of a tile at (m0, n0): its product over a range of K, then what is to be done with `total`."""
     a, b = _operands(choices)
     return fill(
         _TILE,
@@ -243,6 +318,18 @@ def _tile(choices: Mapping[str, str], first: str, last: str, store: str) -> str:
         b_at=_B_AT if b == "b" else _PACKED_B_AT,
         store=store,
     )
+
+
+def _deal_parts(choices: Mapping[str, str], tile: str) -> tuple[str, str]:
+    """What a program does of one or more parts of K, and the grid."""
+    part = fill(_PART, tile=tile)
+    place = _PLACES[choices["tile_order"]]
+    if choices["scheduling"] == "persistent":
+        return fill(_PARTS["persistent"], place=place, part=part), f"({knob('PROGRAMS')},)"
+    if choices["tile_order"] == "grouped":
+        grid = f"({_TILE_ROWS} * {_TILE_COLUMNS}, {knob('SPLITS')})"
+        return fill(_PARTS["grouped"], place=place, part=part), grid
+    return fill(_PARTS["grid"], part=part), f"({knob('SPLITS')}, {_TILE_ROWS}, {_TILE_COLUMNS})"
 
 
 def _deal_tiles(choices: Mapping[str, str], tile: str) -> tuple[str, str]:
@@ -278,6 +365,6 @@ for s in range(SPLITS):
 
 
 def _elementwise(name: str, tensors: tuple[str, ...], read: str, value: str) -> Kernel:
-    store = fill(_STORE, target=tensors[-1], value=value, mask="mask")
+    store = fill(STORE, target=tensors[-1], value=value, mask="mask")
     body = fill(_ELEMENTWISE, read=read, store=store)
     return Kernel(name, tensors, f"({_TILE_ROWS}, {_TILE_COLUMNS})", body, CONSTANTS, OPTIONS)

@@ -47,7 +47,7 @@ def rmsnorm(blueprint: Blueprint, workload: Workload) -> str:
         functions=[fill(_HEAD, epsilon=epsilon(workload))],
         kernels=kernels,
         inputs=("x", "weight"),
-        output="y",
+        outputs=("y",),
         sizes="M, N = x.shape",
         axes=axes_of(workload),
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from search.agents.playbook.text import fill
-from search.agents.playbook.triton import knob
+from search.agents.playbook.triton import Kernel, knob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ class RowLayout:
             ownership=choices["ownership"],
             reduction=choices["reduction"],
             persistent=choices["scheduling"] == "persistent",
-            streaming=choices["store"] == "streaming",
+            streaming=choices.get("store") == "streaming",
         )
 
     @property
@@ -63,7 +63,7 @@ class RowLayout:
         if self.ownership == "split_row":
             named["SPLITS"] = knob("SPLITS")
         if self.resident:
-            named["BLOCK_N"] = "triton.next_power_of_2(N)"
+            named |= {"BLOCK_N": "triton.next_power_of_2(N)", "ROW_STAGES": knob("NUM_STAGES")}
         else:
             named |= {"BLOCK_N": knob("BLOCK_N"), "STAGES": knob("NUM_STAGES")}
         return named
@@ -72,6 +72,11 @@ class RowLayout:
     def block(self) -> str:
         """Shape of a block."""
         return "(ROWS, BLOCK_N)" if self.rows else "(BLOCK_N,)"
+
+    @property
+    def scalar(self) -> str:
+        """Shape of one value per row."""
+        return "(ROWS, 1)" if self.rows else "()"
 
     def folded(self, operation: str, block: str) -> str:
         """`max` or `sum` of a block along its columns; broadcasts against the block."""
@@ -138,6 +143,34 @@ def store(layout: RowLayout, value: str) -> str:
     return f"result = {value}\ntl.store(y + at, result.to(y.dtype.element_ty), mask=mask{policy})\n"
 
 
+@dataclass(frozen=True)
+class RowKernel:
+    """One kernel of a row family before its rows are dealt out."""
+
+    name: str
+    tensors: tuple[str, ...]
+    body: str
+    """What is done for the row(s) or the chunk `m`."""
+    whole: bool = False
+    """It owns one row each, whatever the layout says: it merges what chunks of rows left."""
+
+
+def row_kernels(layout: RowLayout, kernels: list[RowKernel], constants: Mapping[str, str]) -> list[Kernel]:
+    """Kernels with their grids and launch options; `constants` are the family's own compile-time parameters."""
+    named = layout.constants | dict(constants)
+    return [
+        Kernel(
+            name=kernel.name,
+            tensors=kernel.tensors,
+            grid="(M,)" if kernel.whole else layout.grid,
+            body=fill(_ONE_ROW, program=kernel.body) if kernel.whole else deal_rows(layout, kernel.body),
+            constants=named,
+            options={"num_warps": knob("NUM_WARPS")},
+        )
+        for kernel in kernels
+    ]
+
+
 def _columns(layout: RowLayout, start: str, last: str) -> str:
     columns = fill(_COLUMNS_OF_ROWS if layout.rows else _COLUMNS, start=start, last=last)
     return columns.replace("n = 0 + ", "n = ")
@@ -156,12 +189,12 @@ m = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
 """
 
 _PERSISTENT_ROW = """\
-for m in tl.range(tl.program_id(0), M, tl.num_programs(0)):
+for m in tl.range(tl.program_id(0), M, tl.num_programs(0)@ahead@):
     @program@
 """
 
 _PERSISTENT_ROWS = """\
-for group in tl.range(tl.program_id(0), tl.cdiv(M, ROWS), tl.num_programs(0)):
+for group in tl.range(tl.program_id(0), tl.cdiv(M, ROWS), tl.num_programs(0)@ahead@):
     m = group * ROWS + tl.arange(0, ROWS)[:, None]
     @program@
 """
@@ -169,7 +202,8 @@ for group in tl.range(tl.program_id(0), tl.cdiv(M, ROWS), tl.num_programs(0)):
 _SPLIT = """\
 m = tl.program_id(0)
 s = tl.program_id(1)
-length = tl.cdiv(N, SPLITS)
+# Chunks start at multiples of 128, so that loads stay vectors.
+length = tl.cdiv(tl.cdiv(N, SPLITS), 128) * 128
 first = s * length
 last = tl.minimum(first + length, N)
 @program@
@@ -181,5 +215,7 @@ def deal_rows(layout: RowLayout, program: str) -> str:
     if layout.ownership == "split_row":
         return fill(_SPLIT, program=program)
     if layout.persistent:
-        return fill(_PERSISTENT_ROWS if layout.rows else _PERSISTENT_ROW, program=program)
+        # A resident row is one load per iteration: with stages the next rows are fetched meanwhile.
+        ahead = ", num_stages=ROW_STAGES" if layout.resident else ""
+        return fill(_PERSISTENT_ROWS if layout.rows else _PERSISTENT_ROW, ahead=ahead, program=program)
     return fill(_SEVERAL_ROWS if layout.rows else _ONE_ROW, program=program)

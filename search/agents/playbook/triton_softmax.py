@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from search.agents.playbook.family import axes_of
 from search.agents.playbook.text import fill
-from search.agents.playbook.triton import EXPONENTIALS, Kernel, Program, knob, source_file
+from search.agents.playbook.triton import (
+    EXP_KNOBS,
+    EXPONENTIALS,
+    LOWEST,
+    Kernel,
+    Program,
+    knob,
+    source_file,
+)
 from search.agents.playbook.triton_rows import (
     CHUNK_OF_ROW,
     ROW,
@@ -23,11 +31,6 @@ if TYPE_CHECKING:
     from search.blueprint import Blueprint
     from search.workload import Workload
 
-_LOWEST = """\
-# Where a maximum is merged with others it starts here, not at -inf: -inf - -inf would be NaN.
-LOWEST = tl.constexpr(-3.4028234663852886e38)
-"""
-
 _NORMALISED = """\
 @triton.jit
 def normalised(value, total, RECIPROCAL: tl.constexpr):
@@ -43,9 +46,9 @@ def softmax(blueprint: Blueprint, workload: Workload) -> str:
     """The Triton module for a softmax blueprint."""
     layout = RowLayout.of(blueprint.choices)
     exp = blueprint.choices["exp"]
-    constants = layout.constants | {"RECIPROCAL": knob("RECIPROCAL"), _EXP_KNOBS[exp]: knob(_EXP_KNOBS[exp])}
+    constants = layout.constants | {"RECIPROCAL": knob("RECIPROCAL"), EXP_KNOBS[exp]: knob(EXP_KNOBS[exp])}
     bodies = (
-        _split(layout, _EXP_KNOBS[exp]) if layout.ownership == "split_row" else _rows(layout, _EXP_KNOBS[exp])
+        _split(layout, EXP_KNOBS[exp]) if layout.ownership == "split_row" else _rows(layout, EXP_KNOBS[exp])
     )
     kernels = [
         Kernel(
@@ -55,13 +58,12 @@ def softmax(blueprint: Blueprint, workload: Workload) -> str:
     ]
     functions = [EXPONENTIALS[exp], _NORMALISED]
     if layout.reduction in {"online", "split_combine"}:
-        functions.insert(0, _LOWEST)
+        functions.insert(0, LOWEST)
     axes = axes_of(workload)
-    return source_file(blueprint, workload, Program(functions, kernels, ("x",), "y", "M, N = x.shape", axes))
+    return source_file(
+        blueprint, workload, Program(functions, kernels, ("x",), ("y",), "M, N = x.shape", axes)
+    )
 
-
-_EXP_KNOBS = {"libm": "EXP2", "polynomial": "DEGREE"}
-"""The knob that `exponential` takes as its second argument."""
 
 Bodies = list[tuple[str, tuple[str, ...], str]]
 """Kernel name, tensors, what a program does."""

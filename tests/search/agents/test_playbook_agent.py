@@ -6,6 +6,7 @@ import pytest
 
 from search.agents.agent import Scene
 from search.agents.playbook.priors import CPU, GPU
+from search.agents.playbook.writers import writes
 from search.agents.registry import AGENTS
 from search.knobs import read_knobs
 from search.library import applicable, compose, shipped_library, shipped_workload, structures
@@ -114,7 +115,7 @@ def test_experts_favourites_come_more_often():
 
 def test_excluded_structures_are_never_proposed_again_until_none_is_left():
     exclude: tuple[str, ...] = (DIRECT.fingerprint,)
-    for _ in applicable(WORKLOAD, LIBRARY, DIRECT, Language.CPP):
+    for _ in applicable(WORKLOAD, LIBRARY, DIRECT, Language.CPP, writes(WORKLOAD, Language.CPP)):
         proposal = explored(7, exclude=exclude)
         assert candidate_of(proposal).structure not in exclude
         exclude += (candidate_of(proposal).structure,)
@@ -123,7 +124,11 @@ def test_excluded_structures_are_never_proposed_again_until_none_is_left():
 
 def test_every_structure_can_be_reached_by_exploring():
     workload = shipped_workload("rmsnorm")
-    everything = {blueprint.fingerprint for blueprint in structures(workload, LIBRARY, Language.CPP)}
+    known_actions = writes(workload, Language.CPP)
+    everything = {
+        blueprint.fingerprint
+        for blueprint in structures(workload, LIBRARY, Language.CPP, allowed=known_actions)
+    }
     direct = compose(workload, LIBRARY, (), Language.CPP)
     known, frontier = {direct.fingerprint: direct}, [direct]
     while frontier:

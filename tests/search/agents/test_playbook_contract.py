@@ -6,21 +6,21 @@ import random
 
 import pytest
 
-from search.agents.playbook.writers import write_source
+from search.agents.playbook.writers import write_source, writes
 from search.contract.check import check
 from search.knobs import with_knobs
-from search.library import shipped_library, shipped_workload, shipped_workloads, structures
+from search.library import shipped_library, structures
 from search.records import Candidate, Language, SourceFile, Verdict
+from tests.search.agents.playbook_families import CELLS, WORKLOADS
 
 LIBRARY = shipped_library()
-CELLS = [(slug, language) for slug in shipped_workloads() for language in (Language.CPP, Language.TRITON)]
-SAMPLE = 24
+SAMPLE = 12
 """Structures checked per cell in every run: the shortest third, and a fixed draw of the others."""
 
 
 def broken(slug: str, language: Language, blueprints, seed: int | None) -> list[str]:
     """Clauses that are not passed, with evidence; knobs are the defaults, or drawn if there is a seed."""
-    workload, found = shipped_workload(slug), []
+    workload, found = WORKLOADS[slug], []
     for number, blueprint in enumerate(blueprints):
         file = write_source(blueprint, workload, language)
         knobs = {knob.name: knob.default for knob in blueprint.knobs}
@@ -39,7 +39,8 @@ def broken(slug: str, language: Language, blueprints, seed: int | None) -> list[
 
 
 def all_structures(slug: str, language: Language):
-    return list(structures(shipped_workload(slug), LIBRARY, language))
+    workload = WORKLOADS[slug]
+    return list(structures(workload, LIBRARY, language, allowed=writes(workload, language)))
 
 
 def sample(slug: str, language: Language):
@@ -68,7 +69,7 @@ def test_every_reachable_structure_keeps_its_contract(slug, language):
 
 @pytest.mark.parametrize("language", [Language.CPP, Language.TRITON])
 def test_a_source_of_another_structure_breaks_the_contract(language):
-    workload = shipped_workload("softmax")
+    workload = WORKLOADS["softmax"]
     everything = all_structures("softmax", language)
     first = everything[0]
     wanted_choices = {"reduction": "online"}, {"scheduling": "persistent"}, {"ownership": "split_row"}

@@ -1,0 +1,193 @@
+"""What single strategies add: policies of stage 2, stop rules, beliefs, cells, islands, children per expansion."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from factories import Player, World, history, play, settings
+
+from search.budget import Ending
+from search.engine import Search
+from search.records import DraftKind, Stage
+from search.steps import Draft, Item, Variant
+from search.strategies import islands, map_elites, moves
+
+WORLD = World(seed=3, clumsy=0, broken=0, failing=0, points=(6, 6))
+FLAT = World(seed=3, clumsy=0, broken=0, failing=0, points=(12, 12), words=(4,), spread=0.05)
+
+
+def items(search: Search) -> list[Item]:
+    return [step.item for step in history(search)]
+
+
+def tuned(search: Search) -> Counter[str]:
+    return Counter(item.structure for item in items(search) if item.stage is Stage.TUNE)
+
+
+# Policies ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["equal", "halving", "bandit"])
+def test_every_policy_spends_the_whole_budget_on_kept_structures(policy):
+    sampler = "shared" if policy == "bandit" else "random"
+    search, result = play(
+        settings(evaluations=60, stages={"policy": policy, "retain": 4, "sampler": sampler}), FLAT
+    )
+    assert result.spent.evaluations == 60
+    assert set(tuned(search)) <= set(result.retained)
+
+
+def test_equal_shares_are_equal_and_metered_by_structure():
+    search, result = play(settings(evaluations=60, stages={"retain": 4}), FLAT)
+    counts = tuned(search)
+    assert max(counts.values()) - min(counts.values()) <= 1
+    assert sum(spent.evaluations for spent in result.by_structure.values()) == 60
+    in_vain = sum(each.refusals for each in search.archive.structures.values())
+    assert sum(spent.tokens for spent in result.by_structure.values()) == result.spent.tokens - 1000 * in_vain
+    assert sum(spent.device_seconds for spent in result.by_structure.values()) == result.spent.device_seconds
+
+
+def test_where_device_seconds_are_capped_shares_are_equal_in_seconds():
+    search, player = Search(settings(evaluations=80, budget={"device_seconds": 100.0})), Player(FLAT)
+    while asked := search.ask(1):
+        outcome = player.answer(asked[0])
+        first = search.result().retained[:1] == (outcome.structure,)
+        search.tell(asked[0].number, outcome.model_copy(update={"device_seconds": 3.0 if first else 1.0}))
+    first, second = (
+        search.archive.structures[each].device_us[Stage.TUNE] for each in search.result().retained
+    )
+    assert abs(first - second) <= 3e6
+    counts = tuned(search)
+    assert counts[search.result().retained[1]] > 2 * counts[search.result().retained[0]]
+
+
+def test_halving_gives_the_better_half_more():
+    search, result = play(settings(evaluations=80, stages={"policy": "halving", "retain": 4}), FLAT)
+    counts = sorted((tuned(search)[each] for each in result.retained), reverse=True)
+    assert counts[0] > 1.5 * counts[-1]
+    assert counts[0] - counts[1] <= 1
+    assert counts[2] - counts[3] <= 1
+    assert search.archive.best.structure in [
+        each for each in result.retained if tuned(search)[each] >= counts[1]
+    ]
+
+
+# Stop rules --------------------------------------------------------------------------------------
+
+
+def test_a_search_that_reaches_the_floor_confirms_and_ends():
+    search, result = play(settings(evaluations=80, stages={"floor_speedup": 1.0}), WORLD)
+    assert result.reason == Ending.FLOOR
+    assert result.spent.evaluations < 40
+    assert result.best_confirmed
+    assert search.archive.best.low >= 0.95
+
+
+def test_a_floor_that_is_far_away_changes_nothing():
+    plain, _ = play(settings(evaluations=40), WORLD)
+    far, result = play(settings(evaluations=40, stages={"floor_speedup": 1000.0}), WORLD)
+    assert items(far) == items(plain)
+    assert result.reason == Ending.EVALUATIONS
+
+
+@pytest.mark.parametrize("name", ["two_stage", "mixed"])
+def test_stagnation_ends_a_stage(name):
+    search, result = play(settings(name, 200, stages={"stagnation": 8}), WORLD)
+    assert result.reason == Ending.STAGNATION
+    assert result.best_confirmed
+    last = max(item.number for item in items(search) if item.stage is not Stage.CONFIRM)
+    assert last - search.archive.best.number >= 8
+
+
+# Priors ------------------------------------------------------------------------------------------
+
+
+def test_what_a_cost_model_rules_out_is_not_raced():
+    world = World(seed=1, words=(6,), points=(6, 6), spread=0.05, broken=0, clumsy=0, failing=0)
+    player, search = Player(world), Search(settings(evaluations=60, stages={"sampler": "shared"}))
+    ruled_out = world.structures()[3].fingerprint
+    while asked := search.ask(1):
+        outcome = player.answer(asked[0])
+        prior = -3.0 if outcome.structure == ruled_out else 3.0
+        search.tell(asked[0].number, outcome.model_copy(update={"prior": prior}))
+    raced = {
+        item.structure for item in items(search) if item.stage is Stage.EXPLORE and isinstance(item, Variant)
+    }
+    assert ruled_out in search.archive.structures
+    assert ruled_out not in raced
+    assert len(raced) > 2
+    explored = [item for item in items(search) if isinstance(item, Draft) and item.kind is DraftKind.EXPLORE]
+    assert all("prior" in item.priority for item in explored)
+
+
+# Shared moves ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["two_stage", "structure_only", "mixed", "world_model"])
+def test_no_structure_is_expanded_more_than_three_times_in_a_row(name):
+    world = World(seed=4, words=(9, 3), clumsy=0, broken=0)
+    search, _ = play(settings(name, 40), world)
+    parents = [
+        item.structure for item in items(search) if isinstance(item, Draft) and item.kind is DraftKind.EXPLORE
+    ]
+    runs = [parents[at : at + moves.CHILDREN + 1] for at in range(1, len(parents) - moves.CHILDREN)]
+    assert runs
+    assert all(len(set(run)) > 1 for run in runs)
+
+
+# world_model -------------------------------------------------------------------------------------
+
+
+def test_beliefs_are_written_into_every_step_once_there_are_any():
+    search, _ = play(settings("world_model", 40), WORLD)
+    searched = [item for item in items(search) if item.stage is not Stage.CONFIRM][3:]
+    assert all(set(item.beliefs) <= set(search.archive.structures) for item in searched)
+    assert sum(bool(item.beliefs) for item in searched) > len(searched) / 2
+    refined = [item for item in searched if isinstance(item, Variant) and item.beliefs]
+    assert any(item.structure == max(item.beliefs, key=item.beliefs.get) for item in refined)
+
+
+def test_an_agent_without_beliefs_is_asked_for_them_once():
+    search, _ = play(settings("world_model", 60), WORLD)
+    kinds = [item.kind for item in items(search) if isinstance(item, Draft)]
+    assert kinds.count(DraftKind.JUDGE) == 1
+
+
+def test_what_the_agent_believes_decides_where_to_refine():
+    search, player = Search(settings("world_model", 60)), Player(WORLD)
+    favourite, after = "", []
+    while asked := search.ask(1):
+        (item,) = asked
+        outcome = player.answer(item)
+        if isinstance(item, Draft) and item.kind is DraftKind.JUDGE and not favourite:
+            worths = search.archive.structures
+            favourite = next(each for each, known in worths.items() if known.best and len(known.points) == 1)
+            outcome = outcome.model_copy(
+                update={"failure": "", "beliefs": dict.fromkeys(worths, 0.6) | {favourite: 1.0}}
+            )
+        elif favourite and isinstance(item, Variant):
+            after.append(item.structure)
+        search.tell(item.number, outcome)
+    assert after[0] == favourite
+
+
+# map_elites and islands --------------------------------------------------------------------------
+
+
+def test_every_cell_keeps_its_fastest_structure():
+    search, _ = play(settings("map_elites", 60), WORLD)
+    elites = map_elites.elites(search)
+    assert len(elites) > 1
+    direct = search.archive.structures[search.archive.steps[1].outcome.structure].blueprint
+    for each in search.archive.structures.values():
+        held = elites[map_elites.cell_of(each.blueprint, direct)]
+        assert held.best.value >= each.best.value
+
+
+def test_every_island_has_a_population_of_its_own():
+    search, _ = play(settings("islands", 60), WORLD)
+    natives = [{each.fingerprint for each in islands.population(search, at)} for at in range(islands.ISLANDS)]
+    assert all(len(each) > 1 for each in natives)
+    assert len(set.intersection(*natives)) == 1
+    assert set.union(*natives) == set(search.archive.structures)
