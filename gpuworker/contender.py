@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import struct
 import time
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ _DEVICE_HOST_BYTES = 16 << 30
 """Host memory of a process with a GPU context, whose driver maps gigabytes that it hardly touches."""
 _NONCE_BYTES = 8
 _ATTACH_S = 20.0
+_COMPILED = (
+    "started a program: its host code may launch a kernel only for values that its rehearsal did not meet"
+)
 _THREADS_PER_CORE = 4
 _SPARE_THREADS = 8
 
@@ -90,6 +94,7 @@ class Contender:
         self.layout = layout
         self.waited_s = 0.0
         """What the last pass took by the judge's clock."""
+        self._may_compile = False
         self._device = device
         self._cores = device.contender_cores
         self._role = role
@@ -105,6 +110,7 @@ class Contender:
             RejectedError: it does not load.
             InfrastructureError: our own part of the cell failed.
         """
+        self._may_compile = program.cached
         attached, ready = secrets.token_bytes(_NONCE_BYTES), secrets.token_bytes(_NONCE_BYTES)
         document = {
             "program": program.dump(),
@@ -171,6 +177,8 @@ class Contender:
             )
         if answered and (code := self._cell.join(time.monotonic() + 1.0)) is not None:
             status, message = read_exit(code)
+            if code == -signal.SIGSYS and self._may_compile:
+                status, message = EvaluationStatus.RUNTIME_ERROR, _COMPILED
             raise RejectedError(status, message, self.log())
         if answer == b"":
             raise RejectedError(

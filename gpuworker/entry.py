@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from gpuworker.built import Built
     from gpuworker.court import Court
     from gpuworker.devices.device import Device
+    from gpuworker.layout import Layout
     from gpuworker.program import Adapter
     from gpuworker.yardstick import Yardstick
     from search.workload import Workload
 
+_MEMORY_BACK_S = 0.5
 SHOWN, HIDDEN = Role(0), Role(5, silent=True)
 
 
@@ -69,6 +72,15 @@ class Entry:
             view=View.LIBRARIES if self.built.library else View.PYTHON,
             sealed=sealed,
         )
+        try:
+            return self._started(plan, role, hidden=hidden)
+        except InfrastructureError:
+            # Memory that the last candidate held comes back a little after its end.
+            time.sleep(_MEMORY_BACK_S)
+            return self._started(plan, role, hidden=hidden)
+
+    def _started(self, plan: Layout, role: Role, *, hidden: bool) -> Contender:
+        court = self.court
         kind = Replayer if self.built.plans else Contender
         contender = kind(court.block, court.device, plan, role)
         files = [_file(code) for code in self._files(hidden=hidden)]

@@ -7,6 +7,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+import torch
+
 from gpuworker import (
     conditions,
     correctness,
@@ -56,6 +58,7 @@ _INTERPRETED_PASS_S = 60.0
 _NOISE = {EvaluationStatus.UNSTABLE_TIMING, EvaluationStatus.TIMING_MISMATCH}
 """What a noisy machine can do to an honest candidate; a dishonest one meets it every time."""
 _TRIES = 3
+_NO_ROOM = "keeps so much memory of the device that nothing else fits beside it"
 _log = logging.getLogger(__name__)
 
 
@@ -223,6 +226,10 @@ def _check_and_time(entry: Entry, cases: list[Case], tier: Tier, report: Report)
                 with conditions.noted(entry.court.device, details):
                     passes_us = _time(running[case.hidden], case, entry, tier, report)
                 details["passes_us"] = [list(pair) for pair in passes_us]
+    except torch.OutOfMemoryError as error:
+        if entry.is_replayed:
+            raise
+        raise RejectedError(EvaluationStatus.OOM, _NO_ROOM) from error
     except RejectedError as error:
         _close(running)
         raise correctness.name_crash(error, entry) from error
@@ -239,11 +246,21 @@ def _examine(entry: Entry, report: Report, running: dict[bool, Contender]) -> No
     with report.stage(EvaluationStage.CORRECTNESS) as details:
         details["calls"] = correctness.check(running[False], entry, hidden=False)
         if any(case.hidden for case in entry.stick.workload.cases):
-            running[True] = running[False] if entry.is_replayed else entry.start(hidden=True)
+            running[True] = running[False] if entry.is_replayed else _start_beside(entry, running)
             running[True].silence()
             details["hidden_calls"] = correctness.check(running[True], entry, hidden=True)
     with report.stage(EvaluationStage.INTEGRITY) as details:
         details["threads"] = max(contender.census() for contender in running.values())
+
+
+def _start_beside(entry: Entry, running: dict[bool, Contender]) -> Contender:
+    """A second process of the candidate, for the hidden cases; one that leaves no room for it is at fault."""
+    try:
+        return entry.start(hidden=True)
+    except InfrastructureError:
+        _close(running)
+        entry.start(hidden=True).close()  # what fails again is our fault
+        raise RejectedError(EvaluationStatus.OOM, _NO_ROOM) from None
 
 
 def _close(running: dict[bool, Contender]) -> None:

@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING
 
 from gpuworker import layout
 from gpuworker.cells import Order
+from gpuworker.inputs import Flavour, draw, secret_generator
 from gpuworker.sandbox import Limits, View
 from gpuworker.seccomp import Profile
 from gpuworker.verdicts import RejectedError, read_exit
 from search.records import EvaluationStatus
+from search.workload import CustomInput
 
 if TYPE_CHECKING:
+    import torch
+
     from gpuworker.court import Court
+    from gpuworker.devices.device import Device
+    from gpuworker.layout import Layout
     from gpuworker.program import Program
     from search.workload import Workload
 
@@ -27,6 +33,18 @@ _LIMITS = Limits(
     memory_bytes=16 << 30, cpu_s=130, processes=512, file_bytes=CACHE_BYTES, files=1024, device=True
 )
 _LEASE_WAIT_S = 90.0
+
+
+def _values(workload: Workload, plan: Layout, device: Device) -> dict[int, list[torch.Tensor]]:
+    """Values as the workload declares them: host code may look at them and launch accordingly."""
+    generator = secret_generator(device.tensors)
+    cases = {case.name: case for case in workload.cases}
+    drawable = {
+        number: cases[slot.case]
+        for number, slot in enumerate(plan.slots)
+        if not any(isinstance(source, CustomInput) for source in cases[slot.case].inputs.values())
+    }
+    return {n: draw(workload, case, Flavour.DECLARED, generator) for n, case in drawable.items()}
 
 
 def rehearse(court: Court, program: Program, workload: Workload, deadline: float, *, hidden: bool) -> bytes:
@@ -39,6 +57,7 @@ def rehearse(court: Court, program: Program, workload: Workload, deadline: float
     """
     plan = layout.plan(workload, {case.name: 1 for case in workload.cases if case.hidden is hidden})
     arena = court.device.arena(plan)
+    arena.fill(_values(workload, plan, court.device))
     cache = os.memfd_create("cache", os.MFD_CLOEXEC)
     cores = court.device.judge_cores
     with court.device.lease(_LEASE_WAIT_S):

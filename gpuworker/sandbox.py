@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 TMP_BYTES = 64 * 1024 * 1024
 FIRST_UID = 64000
-_SLOTS_PER_WORKER = 8
-_WORKERS = 180
+_SLOTS_PER_WORKER = 32
+_WORKERS = 45
+BUILDING_SLOTS = range(8, _SLOTS_PER_WORKER)
+"""Of cells that build side by side: the number of processes is limited per user, so none may share one."""
 _SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 _LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import tempfile
@@ -14,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import gpuworker
 from gpuworker.cells import Order
-from gpuworker.sandbox import Limits, View
+from gpuworker.sandbox import BUILDING_SLOTS, Limits, View
 from gpuworker.seccomp import Profile
 from gpuworker.verdicts import Exit, InfrastructureError, RejectedError, read_exit
 from search.knobs import macro_flags, read_knobs
@@ -52,8 +53,10 @@ _VERDICTS = TypeAdapter(tuple[ClauseVerdict, ...])
 class Shop:
     """Screens and builds; keeps built libraries by content."""
 
-    uid_slot = 4
-    """Of every cell that builds."""
+    @property
+    def uid_slot(self) -> int:
+        """Of the next cell that builds."""
+        return next(self._slots)
 
     def __init__(self, block: CellBlock, device: Device, state: Path, compiler_version: str) -> None:
         """Remember where and for what to build, and what the compiler is."""
@@ -62,6 +65,7 @@ class Shop:
         if self.architecture == "sm_90":
             self.architecture = "sm_90a"  # with what only Hopper has
         self._block = block
+        self._slots = itertools.cycle(BUILDING_SLOTS)
         self.cores = cores
         self._compiler_version = compiler_version
         self._builds = state / "builds"

@@ -128,10 +128,10 @@ class Bench:
         requests = [request_for(path) for path in paths]
         return dict(zip(paths, self._runner.evaluate(requests, lambda: None), strict=True))
 
-    def median_us(self, path: Path) -> float:
-        """Time of an honest file, measured once."""
+    def least_us(self, path: Path) -> float:
+        """What an honest file takes at least: its fastest tenth, which is far below its median for a wall clock."""
         if path not in self._medians:
             evaluation = self.judge(path)
             assert evaluation.status == "PASSED", evaluation.message
-            self._medians[path] = evaluation.median_us
+            self._medians[path] = evaluation.cases[0].p10_us
         return self._medians[path]
