@@ -11,13 +11,21 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from search.records import DraftKind, EvaluationStatus, KnobValue, Purpose
 from search.steps import Draft, Item, Outcome, Step, Variant
 from search.structure import Structure, Trial
 
+if TYPE_CHECKING:
+    from search.blueprint import Blueprint
+    from search.records import Stage
+
 INFRA_RETRIES = 2
 """Times that one program is sent again after the device failed under it."""
+
+GAIN = 0.01
+"""Smallest relative gain that counts as progress: the noise of one measurement."""
 
 Program = tuple[int, tuple[tuple[str, KnobValue], ...], Purpose]
 """A source (its draft's step), knob values and why it is measured."""
@@ -40,6 +48,11 @@ class Archive:
         """Programs that were sent for confirmation."""
         self.unconfirmed: set[Program] = set()
         """Those of them that failed it."""
+        self.expanded: list[str] = []
+        """Parents of the explorations that were asked, in order."""
+        self.beliefs: dict[str, float] = {}
+        """Worth of structures, 0 to 1, as the agent rated them last; empty when it never did."""
+        self._rated = 0
         self.passed = 0
         self.rootless = 0
         """Drafts of the direct implementation that brought not even a blueprint."""
@@ -60,6 +73,15 @@ class Archive:
         trials = (trial for each in self.structures.values() for trial in each.trials.values())
         passed = (trial for trial in trials if trial.speedup and not trial.reused)
         return heapq.nlargest(count, passed, key=lambda trial: (trial.low, *trial.rank))
+
+    def stale(self, stages: frozenset[Stage]) -> int:
+        """Search trials of these stages since the first that came within 1 % of the fastest."""
+        if self.best is None:
+            return 0
+        trials = [trial for each in self.structures.values() for trial in each.trials.values()]
+        enough = self.best.value / (1 + GAIN)
+        reached = min(trial.number for trial in trials if trial.value >= enough)
+        return sum(trial.stage in stages and trial.number > reached for trial in trials)
 
     def novelty(self, structure: Structure) -> float:
         """Mean share of decisions on which it differs from the other structures, 0 to 1."""
@@ -96,8 +118,15 @@ class Archive:
         structure = self.structures.get(item.structure)
         if structure is not None and _explores(item):
             structure.children += 1
+            self.expanded.append(item.structure)
         elif structure is not None:
             structure.in_flight[item.number] = item
+
+    def plant(self, blueprint: Blueprint) -> None:
+        """Take in a structure that a person added."""
+        self._words.update(blueprint.choices.items())
+        planted = Structure(blueprint.fingerprint, self.last + 1, blueprint=blueprint, is_planted=True)
+        self.structures[blueprint.fingerprint] = planted
 
     def settle(self, number: int, outcome: Outcome) -> None:
         """Note what became of a step in flight."""
@@ -107,6 +136,10 @@ class Archive:
         asked = self.structures.get(item.structure)
         if asked is not None:
             asked.in_flight.pop(number, None)
+        if isinstance(item, Draft) and item.kind is DraftKind.JUDGE:
+            if outcome.beliefs and number > self._rated:
+                self.beliefs, self._rated = outcome.beliefs, number
+            return
         structure = asked if isinstance(item, Variant) else self._brought(item, outcome)
         if isinstance(item, Draft):
             self._note_draft(item, structure)
@@ -125,6 +158,8 @@ class Archive:
         if structure.blueprint is None and outcome.blueprint is not None:
             self._words.update(outcome.blueprint.choices.items())
             structure.blueprint = outcome.blueprint
+        if outcome.prior is not None and (structure.prior is None or draft.number < structure.first):
+            structure.prior = outcome.prior
         if draft.number < structure.first:
             structure.first, structure.parent = draft.number, parent
             structure.blueprint = outcome.blueprint or structure.blueprint
@@ -172,7 +207,7 @@ class Archive:
             else:
                 self.unconfirmed.add(program_of(item))
             return
-        structure.note(trial, charged=outcome.charged)
+        structure.note(trial, charged=outcome.charged, device_seconds=outcome.device_seconds)
         if trial.speedup and (self.best is None or trial.rank > self.best.rank):
             self.best = trial
 

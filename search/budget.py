@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from search.records import Record, Stage
-from search.steps import Draft, Item, Outcome
+from search.steps import Draft, Item, Outcome, Variant
 
 if TYPE_CHECKING:
     from search.settings import Budget
@@ -27,6 +27,8 @@ class Ending(StrEnum):
     WALL_SECONDS = "wall seconds spent"
     TOKENS = "tokens spent"
     COST = "cost spent"
+    FLOOR = "as fast as the floor allows"
+    STAGNATION = "no gain for too long"
     EXHAUSTED = "nothing left to try"
     NOTHING_CORRECT = "no correct candidate"
     DEVICE_ERRORS = "the device failed again and again"
@@ -61,6 +63,8 @@ class Ledger:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.by_stage: dict[Stage, Spent] = {}
+        self.by_structure: dict[str, Spent] = {}
+        """Without what belongs to no structure: drafts that brought none."""
         self.reserved = 0
         """Evaluations held by steps in flight."""
         self._drafts = Counter[str]()
@@ -87,6 +91,8 @@ class Ledger:
         self.reserved -= 1
         self._drafts["told"] += isinstance(item, Draft)
         self.by_stage[item.stage] = self.by_stage.get(item.stage, Spent()).plus(outcome)
+        if structure := outcome.structure or (item.structure if isinstance(item, Variant) else ""):
+            self.by_structure[structure] = self.by_structure.get(structure, Spent()).plus(outcome)
 
     @property
     def total(self) -> int:

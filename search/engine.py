@@ -1,18 +1,20 @@
 """The search engine: ask for steps, tell their outcomes, in any order; replay a history to go on.
 
-A search is its settings and its steps, nothing else. `Search.replay` puts the steps into an archive and a
-ledger (`archive.py`, `budget.py`); `ask` lets the strategy's phases choose the next steps (`strategies/`);
-`tell` notes what came of one; `result` says where the search stands and, once nothing is in flight and
-nothing more is to be asked, why it ended. Wall time is the driver's affair.
+A search is its settings, its steps and a reviewer's decisions, nothing else. `Search.replay` puts the steps
+into an archive and a ledger (`archive.py`, `budget.py`); `ask` lets the strategy's phases choose the next
+steps (`strategies/`); `tell` notes what came of one; `result` says where the search stands and, once nothing is
+in flight and nothing more is to be asked, why it ended. With a review gate, stage 1 ends in waiting until
+`decide` says what is kept (`review.py`). Wall time is the driver's affair.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from search.archive import Archive
 from search.budget import Ending, Ledger, Spent
-from search.records import Interval, Record, Stage
+from search.records import Interval, Record, Stage, WaitReason
+from search.review import Gate
 from search.strategies import STRATEGIES
 from search.strategies.strategy import Turn
 from search.tuning import Tuner
@@ -20,11 +22,14 @@ from search.tuning import Tuner
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from search.review import Decision
     from search.settings import SearchSettings
     from search.steps import Draft, Item, Outcome, Step, Variant
 
 INFRA_STREAK = 6
 """Device failures in a row, over any programs, after which a search gives up."""
+FLOOR_SHARE = 0.95
+"""Share of the speed-up at the floor that ends a search once the lower end of an interval reaches it."""
 STEPS_PER_EVALUATION = 4
 """Steps asked per evaluation of the budget before a search that is never charged gives up."""
 
@@ -35,7 +40,9 @@ class SearchResult(Record):
     finished: bool
     reason: str
     """Why it ended, for people (`budget.Ending`); empty while it runs."""
-    stage: Stage
+    stage: Stage | Literal["review"]
+    waiting: WaitReason | None = None
+    """`review`: nothing is asked until a reviewer has decided."""
     best: int | None
     """Step of the best program: of the best confirmation, or else of the fastest search trial."""
     best_confirmed: bool
@@ -45,6 +52,7 @@ class SearchResult(Record):
     """Structures kept for stage 2, in order of choice; empty before."""
     spent: Spent
     by_stage: dict[Stage, Spent]
+    by_structure: dict[str, Spent] = {}
     passed: int
     """Charged evaluations that passed."""
     structures: int
@@ -69,23 +77,31 @@ class Search:
         self._tuner = Tuner(settings.seed, settings.stages.sampler)
         self._phase = 0
         self._retained: tuple[str, ...] = ()
+        self._gate = Gate()
         self._next: Item | None = None
         self._is_chosen = False
 
     @classmethod
-    def replay(cls, settings: SearchSettings, history: Iterable[Step]) -> Search:
+    def replay(
+        cls, settings: SearchSettings, history: Iterable[Step], decisions: Iterable[Decision] = ()
+    ) -> Search:
         """Rebuild from steps in any order; a step without outcome is in flight.
 
         Raises:
-            ValueError: a number occurs twice, or as in `__init__`.
+            ValueError: a number occurs twice, or as in `__init__` and `decide`.
         """
         search = cls(settings)
+        pending = sorted(decisions, key=lambda decision: decision.after)
         for step in sorted(history, key=lambda step: step.number):
+            while pending and pending[0].after < step.number:
+                search.decide(pending.pop(0))
             if step.number in search.archive.steps:
                 raise ValueError(f"step {step.number} occurs twice in the history")
             search._add(step.item)
             if step.outcome is not None:
                 search.tell(step.number, step.outcome)
+        for decision in pending:
+            search.decide(decision)
         return search
 
     def ask(self, count: int) -> list[Draft | Variant]:
@@ -119,14 +135,29 @@ class Search:
         self._ledger.settle(step.item, outcome)
         self._is_chosen = False
 
+    def decide(self, decision: Decision) -> None:
+        """Take in what a reviewer decided at the gate.
+
+        Raises:
+            ValueError: the search does not wait for a decision, or it does not fit (`review.Gate.decide`).
+        """
+        if not self._is_at_gate():
+            raise ValueError("the search waits for no decision")
+        self._gate.decide(decision, self.archive)
+        self._is_chosen = False
+        if not decision.asks_for_more:
+            self._retained, self._phase = decision.retained, self._phase + 1
+
     def result(self) -> SearchResult:
         """Where the search stands."""
-        finished = not self.archive.in_flight and self._choose() is None
+        gate = self._is_at_gate()
+        finished = not (self.archive.in_flight or gate) and self._choose() is None
         best = max(self.archive.confirmed.values(), key=lambda trial: trial.rank, default=self.archive.best)
         return SearchResult(
             finished=finished,
             reason=self._ending() if finished else "",
-            stage=self._stage(),
+            stage="review" if gate else self._stage(),
+            waiting=WaitReason.REVIEW if gate else None,
             best=best.number if best else None,
             best_confirmed=bool(self.archive.confirmed),
             speedup=best.speedup if best else None,
@@ -134,6 +165,7 @@ class Search:
             retained=self._retained,
             spent=self._ledger.spent,
             by_stage=dict(sorted(self._ledger.by_stage.items())),
+            by_structure=dict(sorted(self._ledger.by_structure.items())),
             passed=self.archive.passed,
             structures=sum(bool(each.trials) for each in self.archive.structures.values()),
         )
@@ -146,6 +178,8 @@ class Search:
 
     def _enter(self, stage: Stage) -> None:
         """A phase in which something was asked is never left backwards."""
+        if self._is_gated and stage not in self._strategy.phases[0].stages:
+            raise ValueError("the history goes beyond the review gate without a decision")
         while stage not in self._strategy.phases[self._phase].stages:
             self._leave()
 
@@ -161,11 +195,44 @@ class Search:
         if owed := self._owed():
             return owed
         while True:
-            turn = self._turn()
-            item = self._strategy.phases[self._phase].ask(turn) if turn.left else None
-            if item is not None or self.archive.in_flight or self._phase + 1 == len(self._strategy.phases):
+            item = self._phase_item()
+            is_last = self._phase + 1 == len(self._strategy.phases)
+            if item is not None or self.archive.in_flight or is_last or self._is_gated:
                 return item
             self._leave()
+
+    def _phase_item(self) -> Item | None:
+        """What the phase asks, or a reviewer in its place; nothing once a rule says that it is over."""
+        turn = self._turn()
+        if not turn.left:
+            return None
+        if self._gate.asks:
+            return self._gate.ask(turn)
+        is_last = self._phase + 1 == len(self._strategy.phases)
+        if not is_last and self._stopped(self._phase):
+            return None
+        return self._strategy.phases[self._phase].ask(turn)
+
+    def _stopped(self, phase: int) -> Ending | None:
+        """The rule by which a phase ends before its allowance is spent."""
+        stages, best = self.settings.stages, self.archive.best
+        if stages.floor_speedup and best and best.low >= FLOOR_SHARE * stages.floor_speedup:
+            return Ending.FLOOR
+        if stages.stagnation and self.archive.stale(self._strategy.phases[phase].stages) >= stages.stagnation:
+            return Ending.STAGNATION
+        return None
+
+    @property
+    def _is_gated(self) -> bool:
+        """Whether the phase ends at the gate; a search in which nothing works passes by it."""
+        has_gate = self.settings.stages.review and self._strategy.retain is not None
+        works = any(each.base is not None for each in self.archive.structures.values())
+        return has_gate and works and self._phase == 0
+
+    def _is_at_gate(self) -> bool:
+        """Whether a reviewer is waited for: stage 1 has nothing more to ask and everything came home."""
+        idle = not self.archive.in_flight and self._choose() is None
+        return idle and self._is_gated and not self._has_given_up()
 
     def _owed(self) -> Variant | None:
         """A program under which the device failed, once more; inside the whole budget."""
@@ -182,7 +249,8 @@ class Search:
         self._phase += 1
 
     def _turn(self) -> Turn:
-        phase = self._strategy.phases[self._phase]
+        # What a reviewer asks for may exceed the share of stage 1, but not what is there for all tuning.
+        phase = self._strategy.phases[self._phase + self._gate.asks]
         return Turn(
             settings=self.settings,
             archive=self.archive,
@@ -213,6 +281,8 @@ class Search:
             return self._ledger.ending
         if self._has_too_many_steps():
             return Ending.STEPS
+        if stopped := self._stopped(len(self._strategy.phases) - 2):
+            return stopped
         if self._ledger.draft_ending:
             return self._ledger.draft_ending
         return Ending.EXHAUSTED if self.archive.best else Ending.NOTHING_CORRECT

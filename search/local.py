@@ -47,10 +47,15 @@ def run_search(
         on_step: called with every step once its outcome is told.
 
     Raises:
-        ValueError: the settings are of another workload or library, or cannot run (see `Search`).
+        ValueError: the settings are of another workload or library, have a review gate, or cannot run (see
+            `Search`).
     """
     if settings.workload_hash != workload.hash or settings.library_hash != library.hash:
         raise ValueError("settings are frozen for another version of the workload or the library")
+    if settings.stages.review:
+        raise ValueError(
+            "a review gate needs a reviewer, and in one process there is none: set stages.review off"
+        )
     run = _Run(settings, workload, library, agent, evaluate)
     search, deadline = Search(settings), _deadline(settings)
     while asked := search.ask(settings.parallel):
@@ -102,7 +107,9 @@ def failed_outcome(proposal: Proposal) -> Outcome:
         blueprint=proposal.blueprint,
         structure=fingerprint,
         usage=proposal.usage,
-        failure=proposal.failure or "the agent brought no candidate",
+        beliefs=proposal.beliefs,
+        prior=proposal.prior,
+        failure=proposal.failure or ("" if proposal.beliefs else "the agent brought no candidate"),
     )
 
 
@@ -125,7 +132,9 @@ def evaluated_outcome(
         failure="" if evaluation.status is EvaluationStatus.PASSED else evaluation.message,
         reused=reused,
     )
-    return outcome.model_copy(update={"usage": proposal.usage}) if proposal else outcome
+    if proposal is None:
+        return outcome
+    return outcome.model_copy(update={"usage": proposal.usage, "prior": proposal.prior})
 
 
 @dataclass

@@ -26,12 +26,21 @@ class StageSettings(Record):
     """Share of the evaluations that stage 1 may spend."""
     retain: Annotated[int, Field(ge=1, le=16)] = 2
     """Structures kept for stage 2."""
-    probes: tuple[int, ...] = (1, 2, 4)
+    probes: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     """Rung ladder of knob trials that a structure gets before it is judged."""
-    repairs: Annotated[int, Field(ge=0, le=5)] = 2
+    policy: Literal["equal", "halving", "bandit"] = "equal"
+    """How stage 2 divides its evaluations among the kept structures (`strategies/policies.py`)."""
+    review: bool = False
+    """Whether a person decides what is kept: stage 2 waits for a `Decision` (`review.py`)."""
+    stagnation: Annotated[int, Field(ge=4)] | None = None
+    """Search trials without a gain of 1 % after which a stage ends. Off: arms of a comparison spend the same."""
+    floor_speedup: Annotated[float, Field(gt=0)] | None = None
+    """Speed-up at the workload's floor; a program that surely reaches 95 % of it ends the search."""
+    repairs: Annotated[int, Field(ge=0, le=5)] = 3
     finalists: Annotated[int, Field(ge=1, le=8)] = 2
     """Best candidates measured again, fresh and at the full tier, inside the budget."""
-    sampler: Literal["tpe", "random", "gp"] = "tpe"
+    sampler: Literal["shared", "tpe", "random", "gp"] = "shared"
+    """`shared` models all structures of the search at once (`surrogate.py`); the others are Optuna's, one by one."""
 
 
 class SearchSettings(Record):

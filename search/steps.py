@@ -41,6 +41,8 @@ class Draft(Record):
     """One line for people: why the engine asks for this now."""
     priority: dict[str, float] = {}
     """Named parts whose sum chose the parent of an exploration; for the page."""
+    beliefs: dict[str, float] = {}
+    """Worth of the open structures, by fingerprint, when this was asked; of strategies that hold beliefs."""
 
 
 class Variant(Record):
@@ -56,7 +58,11 @@ class Variant(Record):
     tier: Tier = Tier.FAST
     purpose: Purpose = Purpose.SEARCH
     why: str = ""
+    beliefs: dict[str, float] = {}
+    """As in `Draft`."""
 
+
+Worth = Annotated[float, Field(ge=0, le=1)]
 
 Item = Annotated[Draft | Variant, Field(discriminator="type")]
 
@@ -70,6 +76,10 @@ class Proposal(Record):
     """Why there is no candidate; empty when there is one."""
     usage: Usage = Usage()
     note: str = ""
+    beliefs: dict[str, Worth] = {}
+    """Answer to a `judge`: worth of structures, by fingerprint; those at 0 are pruned."""
+    prior: float | None = None
+    """Log speed-up that a cost model predicts for the blueprint's best program; None: no model."""
 
 
 class Outcome(Record):
@@ -90,6 +100,10 @@ class Outcome(Record):
     device_seconds: float = 0.0
     usage: Usage = Usage()
     failure: str = ""
+    beliefs: dict[str, Worth] = {}
+    """Answer to a `judge`, as in `Proposal`."""
+    prior: float | None = None
+    """As in `Proposal`; the engine keeps the first one per structure."""
     reused: bool = False
     """A duplicate that took the earlier evaluation's answer."""
 

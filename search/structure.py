@@ -84,6 +84,8 @@ class Structure:
     """Steps on it without an outcome; an exploration belongs to no structure yet."""
     charged: Counter[Stage] = field(default_factory=Counter)
     """Search trials that were charged, by stage."""
+    device_us: Counter[Stage] = field(default_factory=Counter)
+    """Microseconds of the device that they cost, by stage; whole numbers, so that their order cannot matter."""
     best: Trial | None = None
     """Fastest search trial."""
     bases: set[int] = field(default_factory=set)
@@ -96,6 +98,10 @@ class Structure:
     """Explorations asked from here."""
     refusals: int = 0
     """Explorations from here that brought nothing new."""
+    prior: float | None = None
+    """Log speed-up of its best program as a cost model predicts it."""
+    is_planted: bool = False
+    """Added by a reviewer, not grown."""
 
     @property
     def base(self) -> int | None:
@@ -116,12 +122,13 @@ class Structure:
         items = [item for item in self.in_flight.values() if isinstance(item, Variant)]
         return self.points.union(point_of(self.knobs, item.knobs) for item in items)
 
-    def note(self, trial: Trial, *, charged: bool) -> None:
+    def note(self, trial: Trial, *, charged: bool, device_seconds: float = 0.0) -> None:
         """Take in a search trial."""
         self.trials[trial.number] = trial
         point = point_of(self.knobs, trial.knobs)
         if is_inside(self.knobs, point):
             self.points.add(point)
         self.charged[trial.stage] += charged
+        self.device_us[trial.stage] += round(1e6 * device_seconds) if charged else 0
         if trial.speedup and (self.best is None or trial.rank > self.best.rank):
             self.best = trial

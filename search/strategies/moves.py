@@ -17,6 +17,8 @@ from search.structure import Structure
 if TYPE_CHECKING:
     from search.steps import Item, Variant
 
+CHILDREN = 3
+"""Structures grown from one before another has its turn."""
 REFUSALS = 2
 """Explorations in vain after which a structure is closed: one may be a slip of a model."""
 
@@ -53,11 +55,24 @@ def repair(turn: Turn, stage: Stage) -> Item | None:
     return turn.draft(DraftKind.REPAIR, stage, structure=structure.fingerprint, base=number, why=why)
 
 
-def explore(turn: Turn, priority: Priority, stage: Stage = Stage.EXPLORE) -> Item | None:
-    """A new structure, grown from the open one of highest priority."""
+def explore(
+    turn: Turn,
+    priority: Priority,
+    stage: Stage = Stage.EXPLORE,
+    among: Iterable[Structure] | None = None,
+) -> Item | None:
+    """A new structure, grown from the open one of highest priority.
+
+    Args:
+        turn: what is known.
+        priority: rates the open ones.
+        stage: that the step carries.
+        among: structures to choose from; None: all.
+    """
     if not turn.ledger.may_draft:
         return None
-    rated = [(each, priority(turn, each)) for each in turn.archive.structures.values() if is_open(each)]
+    parents = turn.archive.structures.values() if among is None else among
+    rated = [(each, priority(turn, each)) for each in _rested(turn, parents)]
     if not rated:
         return None
     # Rounded, so that the order of sums cannot decide; of equals the older one wins.
@@ -71,7 +86,7 @@ def tune(turn: Turn, stage: Stage, structure: Structure, why: str) -> Variant | 
     """Other knob values for a structure; None when its grid is used up or nothing in it is correct."""
     if structure.base is None:
         return None
-    knobs = turn.tuner.propose(structure, _hints(turn, structure))
+    knobs = turn.tuner.propose(structure, _hints(turn, structure), turn.archive.structures.values())
     if knobs is None:
         return None
     return turn.variant(stage, structure, structure.base, knobs, why)
@@ -95,6 +110,14 @@ def is_open(structure: Structure) -> bool:
     """Whether more structures may be grown from here: it works, or it is the direct one beyond repair."""
     stands = structure.base is not None or not (structure.parent or structure.in_flight)
     return stands and structure.blueprint is not None and structure.refusals < REFUSALS
+
+
+def _rested(turn: Turn, parents: Iterable[Structure]) -> list[Structure]:
+    """Open ones; the one that was expanded `CHILDREN` times in a row waits as long as there is another."""
+    opened = [each for each in parents if is_open(each)]
+    last = turn.archive.expanded[-CHILDREN:]
+    tired = last[0] if len(last) == CHILDREN and len(set(last)) == 1 else None
+    return [each for each in opened if each.fingerprint != tired] or opened
 
 
 def _is_repairable(turn: Turn, structure: Structure) -> bool:

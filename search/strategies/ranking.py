@@ -2,7 +2,8 @@
 
 The estimate of a structure is an interval of log speed-up. Its lower end is the lower end of its best
 measurement; its upper end adds to the upper end what tuning may still bring: the headroom, the largest
-gain over default knobs seen in any structure (at least `EXPECTED_GAIN`), divided by the knob points tried. Structures whose intervals overlap are not yet told apart.
+gain over default knobs seen in any structure (at least `EXPECTED_GAIN`), divided by the knob points tried.
+Structures whose intervals overlap are not yet told apart.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ EXPECTED_GAIN = math.log(1.3)
 """Gain of tuning that is expected before any was seen."""
 DIVERSITY = 0.3
 """Worth, in log speed-up, of a structure that differs in every decision from those kept already."""
+
+PRIOR_ERROR = 0.3
+"""Log speed-up by which a cost model is trusted to err: a structure is passed over only beyond it."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,14 @@ def contenders(ranked: list[Estimate], keep: int) -> list[Estimate]:
     # What was never timed must not call the best into question, but is a contender itself.
     most = max((each.high for each in rest if each.high < math.inf), default=-math.inf)
     return [each for each in kept if each.low <= most] + [each for each in rest if each.high >= least]
+
+
+def is_hopeless(turn: Turn, structure: Structure) -> bool:
+    """Whether a cost model says that not even its best program reaches the fastest so far."""
+    best = turn.archive.best
+    if structure.prior is None or best is None or best.low <= 0:
+        return False
+    return structure.prior + PRIOR_ERROR < math.log(best.low)
 
 
 def retain(turn: Turn) -> tuple[str, ...]:

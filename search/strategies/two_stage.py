@@ -1,51 +1,63 @@
 """Structures first, then tuning: explore under a ladder of knob trials, keep some, tune each alone, confirm.
 
-1. EXPLORE grows a tree of structures, each first seen at its default knobs. The last part of the allowance
-   calibrates them: rungs of knob trials for those whose intervals overlap with the best, until they can be
-   told apart or the ladder ends; what is left grows the tree again.
+1. EXPLORE grows a tree of structures and races them. With the shared sampler growing and racing take turns: a
+   race step is a random program until enough is known of what knobs do, then the program, of any structure
+   whose ladder has rungs left, with the least expected cost or the highest expected improvement on the best
+   of all (`surrogate.py`). With the other samplers structures are grown first; those whose intervals overlap
+   with the best are calibrated rung by rung afterwards. What a cost model rules out is not raced.
 2. The selection keeps the best, with a bonus for being different (`ranking.retain`).
-3. TUNE gives every kept structure the same number of evaluations under its contract.
+3. TUNE divides the rest among the kept structures, each alone under its contract, by the written policy
+   (`policies.py`; `equal` unless stated).
 4. CONFIRM measures the finalists again.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from search.records import Stage
 from search.strategies import moves
-from search.strategies.ranking import contenders, estimates, retain
+from search.strategies.policies import POLICIES
+from search.strategies.ranking import contenders, estimates, is_hopeless, retain
 from search.strategies.strategy import Phase, Strategy, Turn, explore_share, search_share, whole_budget
 
 if TYPE_CHECKING:
     from search.steps import Item
+    from search.strategies.ranking import Estimate
     from search.structure import Structure
 
 GROWTH = 0.85
-"""Share of stage 1 for new structures. Probing each at once, before the next, did worse in trial worlds."""
+"""Share of stage 1 for new structures without a shared model; with independent tuners, racing early did worse."""
+EARLY = 4
+"""Structures seen before the race begins."""
+PACE = 1.0
+"""Knob trials of the race per further structure."""
 NOVELTY = 0.2
 CURIOSITY = 0.15
 """Weights of being different and of few children, against the ratio to the fastest."""
+PRIOR = 0.3
+"""Weight of what a cost model says a structure can reach, where there is one."""
 
 
 def explore(turn: Turn) -> Item | None:
-    """Stage 1: bring sources to life, grow while there is room, then climb the ladder."""
-    grow_until = (1 - GROWTH) * turn.allowance
+    """Stage 1: bring sources to life, then grow and race in turns."""
     return (
         moves.start(turn, Stage.EXPLORE)
         or moves.repair(turn, Stage.EXPLORE)
-        or (moves.explore(turn, priority) if turn.left > grow_until else None)
-        or _climb(turn)
+        or (moves.explore(turn, priority) if _growth_is_due(turn) else None)
+        or _race(turn)
         or moves.explore(turn, priority)
     )
 
 
 def tune(turn: Turn) -> Item | None:
-    """Stage 2: the kept structure that had the fewest evaluations in this stage; a used-up grid steps aside."""
+    """Stage 2: kept structures in the order of the policy; a used-up grid steps aside."""
+    policy = POLICIES[turn.stages.policy]
     kept = [turn.archive.structures[fingerprint] for fingerprint in turn.retained]
-    for structure in sorted(kept, key=lambda each: each.spent(Stage.TUNE)):
+    for structure in policy.order(turn, kept):
         place = turn.retained.index(structure.fingerprint) + 1
-        why = f"Kept structure {place} of {len(kept)}: tune it alone, in its equal share of the budget."
+        why = f"Kept structure {place} of {len(kept)}: tune it alone, {policy.why}."
         if item := moves.tune(turn, Stage.TUNE, structure, why):
             return item
     return None
@@ -54,26 +66,55 @@ def tune(turn: Turn) -> Item | None:
 def priority(turn: Turn, structure: Structure) -> dict[str, float]:
     """Quality against the fastest, difference from the others, and how little it was grown from."""
     best, fastest = structure.best, turn.archive.best
-    return {
+    parts = {
         "quality": round(best.value / fastest.value, 4) if best and fastest else 0.0,
         "novelty": round(NOVELTY * turn.archive.novelty(structure), 4),
         "uncertainty": round(CURIOSITY / (1 + structure.children), 4),
     }
+    if structure.prior is not None and fastest:
+        reachable = min(1.0, math.exp(structure.prior) / fastest.value)
+        parts["prior"] = round(PRIOR * reachable, 4)
+    return parts
 
 
-def _climb(turn: Turn) -> Item | None:
-    """One more trial: finish a rung that was begun, or begin the next of a contender, lowest rung first."""
-    ladder = turn.stages.probes
-    ranked = estimates(turn)
-    begun = [each for each in ranked if _probes(each.structure) not in (*ladder, 0)]
-    contending = contenders(ranked, turn.stages.retain)
-    for each in [*begun, *sorted(contending, key=lambda one: (_probes(one.structure), -one.high))]:
-        if _probes(each.structure) >= max(ladder, default=0):
-            continue
-        why = "Its interval overlaps those of the best: more knob trials before it is judged."
-        if item := moves.tune(turn, Stage.EXPLORE, each.structure, why):
+def _growth_is_due(turn: Turn) -> bool:
+    if not turn.tuner.is_shared or not turn.stages.probes:
+        return turn.left > (1 - GROWTH) * turn.allowance
+    structures = turn.archive.structures.values()
+    grown = sum(each.children for each in structures)
+    return sum(map(_probes, structures)) >= PACE * (grown - EARLY)
+
+
+def _race(turn: Turn) -> Item | None:
+    """One more trial for a structure that may still be the best and whose ladder has rungs left."""
+    highest = max(turn.stages.probes, default=0)
+    why = "It may still be the best: more knob trials before it is judged."
+    working = {each.fingerprint: each for each in turn.archive.structures.values() if each.base is not None}
+    racing = {
+        fingerprint: each
+        for fingerprint, each in working.items()
+        if _probes(each) < highest and not is_hopeless(turn, each)
+    }
+    if turn.tuner.is_shared:
+        for structure, knobs in turn.tuner.race(racing.values(), working.values(), turn.number):
+            if structure.base is not None:
+                return turn.variant(Stage.EXPLORE, structure, structure.base, knobs, why)
+    for structure in _climbers(turn):
+        if structure.fingerprint in racing and (item := moves.tune(turn, Stage.EXPLORE, structure, why)):
             return item
     return None
+
+
+def _climbers(turn: Turn) -> list[Structure]:
+    """Contenders without a model: those that began a rung, then the lowest rungs."""
+    ranked = estimates(turn)
+    begun = [each for each in ranked if _probes(each.structure) not in (*turn.stages.probes, 0)]
+    contending = sorted(contenders(ranked, turn.stages.retain), key=_rung)
+    return [each.structure for each in (*begun, *contending)]
+
+
+def _rung(estimate: Estimate) -> tuple[int, float]:
+    return _probes(estimate.structure), -estimate.high
 
 
 def _probes(structure: Structure) -> int:
