@@ -26,17 +26,17 @@ PRESETS = (
     {
         "name": "Quick look",
         "about": "24 evaluations",
-        "values": {"evaluations": 24, "probes": "1 2", "retain": 2},
+        "values": {"evaluations": 24, "retain": 2},
     },
     {
         "name": "Standard",
         "about": "60 evaluations, 3 kept",
-        "values": {"evaluations": 60, "probes": "1 2 4", "retain": 3},
+        "values": {"evaluations": 60, "retain": 3},
     },
     {
         "name": "Thorough",
         "about": "240 evaluations, 4 kept",
-        "values": {"evaluations": 240, "probes": "1 2 4 8", "retain": 4},
+        "values": {"evaluations": 240, "retain": 4},
     },
 )
 FIELD_OF = {"strategy": "mode", "strategies": "mode", "seed": "seeds"}

@@ -29,8 +29,8 @@ class DeviceQuerySet(models.QuerySet["Device"]):
     """Many-row logic of devices."""
 
     def online(self) -> Self:
-        """Those in use and heard of lately."""
-        return self.filter(state=DeviceState.OK, last_seen_at__gt=_silent_since())
+        """Those in use, fit and heard of lately."""
+        return self.filter(state=DeviceState.OK, quarantine="", last_seen_at__gt=_silent_since())
 
     def hello(self, facts: dict[str, Any]) -> Device:
         """Note that a device lives and what it says of itself; the message is not to be trusted.
@@ -39,6 +39,7 @@ class DeviceQuerySet(models.QuerySet["Device"]):
             KeyError: it does not say its name or class.
         """
         told = {word: _plain(facts[word]) for word in WORDS if facts.get(word) is not None}
+        told["quarantine"] = _plain(facts.get("quarantined") or "")
         device, _ = self.update_or_create(
             name=_plain(facts["name"]),
             device_class=_plain(facts["device_class"])[:50],
@@ -59,6 +60,8 @@ class Device(models.Model):
     sandbox = models.CharField(max_length=WORD_LIMIT, blank=True, default="")
     cores = models.CharField(max_length=WORD_LIMIT, blank=True, default="")
     """Cores that candidates run on, e.g. `1` or `2,3`."""
+    quarantine = models.CharField(max_length=WORD_LIMIT, blank=True, default="")
+    """Why its own worker shut it out after repeated faults; empty while it judges."""
     state = models.CharField(max_length=20, choices=DeviceState, default=DeviceState.OK)
     first_seen_at = models.DateTimeField(default=timezone.now)
     last_seen_at = models.DateTimeField()
@@ -77,8 +80,9 @@ class Device(models.Model):
 
     @property
     def is_online(self) -> bool:
-        """In use and heard of lately."""
-        return self.state == DeviceState.OK and self.last_seen_at > _silent_since()
+        """In use, fit and heard of lately."""
+        in_use = self.state == DeviceState.OK and not self.quarantine
+        return in_use and self.last_seen_at > _silent_since()
 
 
 def _silent_since() -> datetime:

@@ -104,6 +104,7 @@ def settle(search: Search, step: Step, outcome: steps.Outcome) -> None:
 def outcome_of(step: Step, evaluation: Evaluation, *, reused: bool) -> steps.Outcome:
     """What the engine learns of a step that was measured."""
     candidate, blueprint = evaluation.candidate, blueprint_of(step)
+    answer = answer_of(step)
     return steps.Outcome(
         blueprint=blueprint,
         structure=blueprint.fingerprint if blueprint else candidate.structure.fingerprint,
@@ -116,15 +117,23 @@ def outcome_of(step: Step, evaluation: Evaluation, *, reused: bool) -> steps.Out
         charged=evaluation.charged and not reused,
         device_seconds=0.0 if reused else evaluation.device_seconds,
         usage=usage_of(step),
+        prior=answer.prior if answer else None,
         reused=reused,
     )
 
 
 def failed_draft(step: Step, failure: str) -> steps.Outcome:
     """What the engine learns of a draft that brought no candidate."""
-    blueprint = blueprint_of(step)
-    structure = blueprint.fingerprint if blueprint else ""
-    return steps.Outcome(blueprint=blueprint, structure=structure, usage=usage_of(step), failure=failure)
+    answer = answer_of(step) or steps.Proposal()
+    structure = answer.blueprint.fingerprint if answer.blueprint else ""
+    return steps.Outcome(
+        blueprint=answer.blueprint,
+        structure=structure,
+        usage=usage_of(step),
+        beliefs=answer.beliefs,
+        prior=answer.prior,
+        failure=failure,
+    )
 
 
 def interval_of(evaluation: Evaluation) -> Interval | None:
@@ -132,6 +141,11 @@ def interval_of(evaluation: Evaluation) -> Interval | None:
     if evaluation.speedup is None or evaluation.low is None or evaluation.high is None:
         return None
     return Interval(value=evaluation.speedup, low=evaluation.low, high=evaluation.high)
+
+
+def answer_of(step: Step) -> steps.Proposal | None:
+    """The agent's answer as it was kept, without its sources; None of a step that no agent was asked for."""
+    return steps.Proposal.load(step.proposal) if step.proposal else None
 
 
 def blueprint_of(step: Step) -> Blueprint | None:

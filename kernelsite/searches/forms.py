@@ -26,6 +26,8 @@ SEEDS = 10
 EVALUATIONS_PER_LAUNCH = 20_000
 NO_LIMIT = "no limit"
 
+STAGES = StageSettings()
+"""What a launch starts from."""
 SMALL = forms.NumberInput(attrs={"inputmode": "numeric"})
 
 
@@ -69,25 +71,43 @@ class LaunchForm(forms.Form):
     explore_share = forms.FloatField(
         min_value=0.1,
         max_value=0.9,
-        initial=0.5,
+        initial=STAGES.explore_share,
         label="Share of stage 1",
         help_text="Between 0.1 and 0.9.",
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
-    retain = forms.IntegerField(min_value=1, max_value=16, initial=2, label="Structures kept")
+    retain = forms.IntegerField(min_value=1, max_value=16, initial=STAGES.retain, label="Structures kept")
     probes = forms.CharField(
-        initial="1 2 4",
+        initial=" ".join(map(str, STAGES.probes)),
         max_length=60,
         label="Rungs of knob trials",
         help_text="Knob trials before a structure is judged, rising.",
     )
     finalists = forms.IntegerField(
-        min_value=1, max_value=8, initial=2, help_text="Measured again at the full tier."
+        min_value=1, max_value=8, initial=STAGES.finalists, help_text="Measured again at the full tier."
     )
-    repairs = forms.IntegerField(min_value=0, max_value=5, initial=2, help_text="Tries per broken draft.")
+    repairs = forms.IntegerField(
+        min_value=0, max_value=5, initial=STAGES.repairs, help_text="Tries per broken draft."
+    )
+    policy = forms.ChoiceField(
+        choices=[
+            ("equal", "equal parts"),
+            ("halving", "successive halving"),
+            ("bandit", "bandit by upper interval"),
+        ],
+        initial=STAGES.policy,
+        required=False,
+        label="Budget of stage 2",
+        help_text="How the kept structures share it.",
+    )
     sampler = forms.ChoiceField(
-        choices=[("tpe", "TPE"), ("random", "random"), ("gp", "Gaussian process")],
-        initial="tpe",
+        choices=[
+            ("shared", "one model of all structures"),
+            ("tpe", "TPE"),
+            ("random", "random"),
+            ("gp", "Gaussian process"),
+        ],
+        initial=STAGES.sampler,
         label="Knob sampler",
     )
     parallel = forms.IntegerField(
@@ -173,6 +193,7 @@ class LaunchForm(forms.Form):
                 repairs=data["repairs"],
                 finalists=data["finalists"],
                 sampler=data["sampler"],
+                policy=data["policy"] or STAGES.policy,
             ),
             parallel=data["parallel"],
         )

@@ -88,7 +88,9 @@ def accept(search_id: int, step_id: int, attempt: int, proposal: Proposal) -> No
         search.cost_usd_spent += proposal.usage.cost_usd
         structure = _structure(search, step, proposal.blueprint)
         if proposal.candidate is None:
-            give_up(search, step, proposal.failure or "the agent brought no candidate")
+            # A judgement brings beliefs and nothing to measure.
+            silent = "" if proposal.beliefs else "the agent brought no candidate"
+            give_up(search, step, proposal.failure or silent)
         elif structure is None:
             give_up(search, step, "the agent brought a candidate without a structure")
         else:

@@ -44,6 +44,7 @@ TONES: dict[str, tuple[str, str]] = {
     "busy": ("spin", "go"),
     "idle": ("check", "good"),
     "offline": ("minus", "quiet"),
+    "shut out": ("alert", "bad"),
     "published": ("check", "good"),
     "retired": ("minus", "quiet"),
     "pass": ("check", "good"),

@@ -70,3 +70,13 @@ def test_a_device_without_a_name_is_refused():
     with pytest.raises(KeyError):
         hello({"device_class": "cpu"})
     assert not Device.objects.exists()
+
+
+def test_a_quarantined_device_is_not_online_and_its_page_says_why(admin_client):
+    hello(FACTS | {"quarantined": "five faults in a row: the device side died"})
+    assert not Device.objects.online().exists()
+    page = admin_client.get("/workers/").content.decode()
+    assert "shut out" in page
+    assert "five faults in a row" in page
+    hello(FACTS | {"quarantined": ""})
+    assert Device.objects.get().is_online
