@@ -39,6 +39,7 @@ from search.records import (
     Tier,
     TimingMethod,
     Verdict,
+    content_hash,
 )
 from search.workload import Workload
 
@@ -96,11 +97,11 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
         court.block.spare(cell_order(court.device, SHOWN, 0))
     with report.stage(EvaluationStage.STATIC):
         report.verdicts = court.ahead.take(
-            ("screen", request.id), lambda: _screened(request, candidate, court)
+            _key("screen", request), lambda: _screened(request, candidate, court)
         )
         _keep_contract(report.verdicts)
     with report.stage(EvaluationStage.BUILD) as details:
-        built = court.ahead.take(("build", request.id), lambda: _built(candidate, workload, court, deadline))
+        built = court.ahead.take(_key("build", request), lambda: _built(candidate, workload, court, deadline))
         details.update(built.details)
         plan = built.plans.get(False)
         seen = launched.verdicts(report.verdicts, request.contract, plan, workload, candidate)
@@ -135,9 +136,14 @@ def prepare(requests: Sequence[EvaluationRequest], court: Court) -> None:
         except RejectedError:
             continue
         deadline = time.monotonic() + request.deadline_s
-        jobs.append((("screen", request.id), partial(_screened, request, candidate, court)))
-        jobs.append((("build", request.id), partial(_built, candidate, workload, court, deadline)))
+        jobs.append((_key("screen", request), partial(_screened, request, candidate, court)))
+        jobs.append((_key("build", request), partial(_built, candidate, workload, court, deadline)))
     court.ahead.start(jobs)
+
+
+def _key(kind: str, request: EvaluationRequest) -> Key:
+    """Ids are the asker's, and may repeat."""
+    return kind, f"{request.id} {request.candidate.hash} {content_hash(request.workload)}"
 
 
 def _screened(request: EvaluationRequest, candidate: Candidate, court: Court) -> tuple[ClauseVerdict, ...]:

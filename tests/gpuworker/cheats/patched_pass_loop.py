@@ -17,7 +17,7 @@ def wait(seconds):
         pass
 
 
-def one_pass(judge, calls, memory):
+def one_pass(judge, calls, memory, *_):
     global longest
     nonce, count = inmate.PASS.unpack(inmate._exactly(judge, inmate.PASS.size))
     order = struct.unpack(f"={count}I", inmate._exactly(judge, 4 * count))
