@@ -61,7 +61,6 @@ def test_sources_keep_their_contract_with_drawn_knobs(slug, language):
     assert broken(slug, language, sample(slug, language)[::2], seed=1) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("slug", "language"), CELLS)
 def test_every_reachable_structure_keeps_its_contract(slug, language):
     assert broken(slug, language, all_structures(slug, language), seed=None) == []
