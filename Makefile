@@ -26,9 +26,9 @@ up: env
 system: env
 	$(BIN)/python tests/system_packages.py
 
-# Without the exhaustive ones (`python -m pytest -m slow`): half an hour on two cores.
+# Without the exhaustive ones (`python -m pytest -m exhaustive`): half an hour on two cores.
 test: system
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not exhaustive" $(PYTEST_ARGS)
 
 check: env
 	$(BIN)/ruff check .

@@ -125,7 +125,7 @@ def checked_pass(
             if not contender.arena.inputs_equal(slot, specimen.inputs):
                 message = f"changed its inputs {_where(specimen)}"
                 raise RejectedError(EvaluationStatus.INPUT_MUTATED, message)
-    if specimens and (name := contender.arena.broken_guard()):
+    if specimens and (name := contender.arena.broken_guard(slots)):
         message = f"wrote beyond the ends of `{name}` {_where(specimens[0])}"
         raise RejectedError(EvaluationStatus.OUT_OF_BOUNDS, message)
     if not are_right(contender.arena, slots, specimens):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -53,10 +54,12 @@ class TensorArena(Arena):
             for slot in layout.slots
         ]
         self._gaps = _gaps(layout)
-        self._guard_bytes = torch.cat([torch.arange(*gap.span, device=device) for gap in self._gaps])
-        random = bytearray(secrets.token_bytes(len(self._guard_bytes)))
-        self._guards = torch.frombuffer(random, dtype=torch.uint8).to(device)
-        outputs.bytes[self._guard_bytes] = self._guards
+        lengths = [end - start for start, end in (gap.span for gap in self._gaps)]
+        random = torch.frombuffer(bytearray(secrets.token_bytes(sum(lengths))), dtype=torch.uint8)
+        self._guards = random.to(device).split(lengths)  # type: ignore[no-untyped-call]
+        for gap, guard in zip(self._gaps, self._guards, strict=True):
+            outputs.bytes[slice(*gap.span)].copy_(guard)
+        self._first_gap = list(itertools.accumulate((len(slot.outputs) for slot in layout.slots), initial=0))
         self._blank: torch.Tensor | None = None
 
     @override
@@ -102,12 +105,21 @@ class TensorArena(Arena):
         return all(_same_bits(view, value) for view, value in zip(views, values, strict=True))
 
     @override
-    def broken_guard(self) -> str:
-        found = self._outputs.bytes[self._guard_bytes]
-        if torch.equal(found, self._guards):
-            return ""
-        first = int(self._guard_bytes[int((found != self._guards).nonzero()[0])])
-        return next(gap.name for gap in self._gaps if first < gap.span[1])
+    def broken_guard(self, slots: Sequence[int]) -> str:
+        whole = self._outputs.bytes
+        if whole.device.type != "cpu":
+            # One question to the device, about all gaps.
+            found = torch.cat([whole[slice(*gap.span)] for gap in self._gaps])
+            if torch.equal(found, torch.cat(self._guards)):
+                return ""
+            slots = range(len(self._views))
+        for slot in slots:
+            # The gap before each output, and the one behind the last.
+            for number in range(self._first_gap[slot], self._first_gap[slot + 1] + 1):
+                gap = self._gaps[number]
+                if not torch.equal(whole[slice(*gap.span)], self._guards[number]):
+                    return gap.name
+        return ""
 
     @override
     def close(self) -> None:

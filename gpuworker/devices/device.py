@@ -112,8 +112,8 @@ class Arena(Protocol):
         """Whether a slot's inputs still hold these values, bit for bit."""
         ...
 
-    def broken_guard(self) -> str:
-        """Name of an output of any slot whose guard band was written, empty when all are whole."""
+    def broken_guard(self, slots: Sequence[int]) -> str:
+        """Name of an output of at least these slots beside which was written, empty when all guards are whole."""
         ...
 
     def close(self) -> None:

@@ -114,7 +114,7 @@ def test_outputs_are_right(slug, interpreted):
         ran.check()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("slug", WORKLOADS)
 def test_outputs_of_every_structure_are_right(slug, tmp_path):
     draw = random.Random(2)
@@ -126,7 +126,7 @@ def test_outputs_of_every_structure_are_right(slug, tmp_path):
         ran.check()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("slug", WORKLOADS)
 def test_every_structure_compiles_for_an_h200(slug, tmp_path):
     from tests.gpuworker.playbook_compiling import SHARED_BYTES, compile_module

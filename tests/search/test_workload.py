@@ -12,20 +12,20 @@ from pydantic import ValidationError
 from search.workload import Workload, evaluate_expression, shipped_workload, shipped_workloads
 
 HASHES = {
-    "add_rmsnorm": "af43aad00958f9e80a81a5a68dffc933bc574d09c92b335068fd6794caecc40a",
+    "add_rmsnorm": "e389d4fc42695f9cd382bf836bf600b9d811b463bf33a0318bba0e835e3c4790",
     "argmax": "da5f4b315a96fa5a19fc633dce213f6334586cfb09701b29ba871230df4da9c9",
     "box_stencil_2d": "130cff56b34cb8fe74411bae676e6fcf0e88887eac0436817ba10d7cb38c487f",
     "cross_entropy": "dbb68168564c23f13794a5c2ed2b53fb869bbc86bb11d1c482b149311044addd",
     "cumsum": "25046f9662d1210ae92ab8f79a4b74c2bf7778764938d35fc0e529966dadcbed",
-    "gemm_bf16": "d5b36aa698a51f7d1f6d75e7f2024a395a874fabe3effa681c8f71fe7fe110a4",
+    "gemm_bf16": "d710bcd5ab5d73d0fb96539a6b6a8d484c2862bd00d765510a856a06d75e1ed3",
     "gemm_bias_gelu": "b811feb162dbad5cf521cf333b907aba4df9c59cb449ffc43675fc99ad217d35",
-    "gemm_fp16": "b5d58a9962ecfdb3b8c062a2b0bea172c489784aeea6cf7e2cdcd553facc871f",
-    "gqa_paged_decode": "3e0b546870f73947abce8ceb9f2cf1ae3b2db85641cb4f8e9c0158b954c75988",
-    "layernorm": "d75edb4be1add17ebe83c0677b93067b640557a42a71113b5490da814324f1b8",
+    "gemm_fp16": "8d8c3319583c4dbe44f08936d680abbe9b0f5184bbfc9cf8d36c73a4f084d6cc",
+    "gqa_paged_decode": "1ca3c154caf287a02119bf8efb8e5ce93093605bccd27f8f2d607d2716aab022",
+    "layernorm": "601ed86fed9b7ae720874ac1eb7fefa55cb95892dd4679c6e3832305b828d0ba",
     "rmsnorm": "01acfd4a4624765c070b59c0c4340186823fc2205992986ded88fe779bf74ef8",
-    "rmsnorm_bf16": "1ae5a6027681999e5e057afc0e6a8808fce691cea01144728ff80af0f8f2578a",
+    "rmsnorm_bf16": "25b32de6abc87742e683c57434e392994c81866832f3f4749c6c9cfa93914d2c",
     "softmax": "da415a7f9cd703a1906c2b8b10fe22b34157aaf1af65bf3d70fb11e0f8f34b4d",
-    "softmax_fp16": "4bddec1f78f4d07fe84ad43a2d598b8a2c420a54a5248ccc0cd4543a54804d4b",
+    "softmax_fp16": "be363062d0f769c9a6a776464b26abf1a74296b167ba87f0dae73dcbc80a3fc1",
     "top_k": "193cee1073e897a412901ff75fde853ca2ed188eb0b79d5980ecaf5f7e334eb7",
     "trimul": "3ad706a4ceae0a34e41179edafff441d34ee63ddfdee5af9f6db4808b023bac9",
 }
