@@ -102,8 +102,8 @@ class LaunchForm(forms.Form):
     )
     sampler = forms.ChoiceField(
         choices=[
-            ("shared", "one model of all structures"),
             ("tpe", "TPE"),
+            ("shared", "one model of all structures"),
             ("random", "random"),
             ("gp", "Gaussian process"),
         ],
