@@ -107,6 +107,9 @@ def _page(request: TeamRequest, team: Team, form: LaunchForm, status: int = 200)
     workloads = list(form.fields["workload"].queryset)  # type: ignore[attr-defined]  # a ModelChoiceField
     if request.method == "GET" and (slug := request.GET.get("workload")):
         form.initial["workload"] = next((row.pk for row in workloads if row.slug == slug), None)
+    # What a CPU can run comes first: a newcomer who changes nothing must see a search that works.
+    small = (row.pk for row in workloads if "gpu_sized" not in row.record.tags)
+    form.initial.setdefault("workload", next(small, None))
     devices = [name for name, _ in device_choices()]
     facts = {
         "paces": paces(team, {(row.slug, name) for row in workloads for name in devices}),

@@ -7,6 +7,7 @@ import pytest
 import synthetic_device
 from django.contrib.auth import get_user_model
 
+from kernelsite.catalog.models import sync_shipped
 from kernelsite.compare.launch import ComparisonOrder, launch_comparison
 from kernelsite.compare.models import Comparison
 from kernelsite.searches.models import Candidate, Evaluation, Search
@@ -405,3 +406,10 @@ def test_a_comparison_of_another_team_does_not_exist(client, charlie, compared):
     client.force_login(charlie)
     assert client.get(f"/compare/{comparison.pk}/").status_code == 404
     assert client.get(f"/compare/{comparison.pk}/curves.json").status_code == 404
+
+
+def test_the_launch_page_starts_from_a_workload_that_a_cpu_can_run(signed_in):
+    sync_shipped()
+    form = signed_in.get("/searches/new/").context["form"]
+    chosen = form.fields["workload"].queryset.get(pk=form.initial["workload"])
+    assert "gpu_sized" not in chosen.record.tags
