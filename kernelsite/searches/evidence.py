@@ -1,17 +1,36 @@
-"""What the judge saw, made fit for pages: clause verdicts, stages, timings with their samples as bars."""
+"""What the judge saw, made fit for pages: the record itself, clause verdicts, stages, cases, compiled kernels."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from search.records import CaseTiming, Clause, Contract, EvaluationStage, StageEvidence
+from pydantic import ValidationError
+
+from kernelsite.catalog.plain import visible
+from search.records import Clause, Contract, EvaluationStage, StageEvidence
 from search.records import Evaluation as Record
 
 if TYPE_CHECKING:
-    from kernelsite.searches.models import Evaluation
+    from collections.abc import Mapping
 
-BINS = 40
-STRIP_HEIGHT = 40
+    from kernelsite.searches.models import Evaluation
+    from search.workload import Case, Workload
+
+DETAIL_LIMIT = 2_000
+"""Longest detail shown, in characters; the whole is in the downloaded evaluation."""
+SHOWN_ELSEWHERE = {"kernels", "cases", "passes_us"}
+"""Details that have a table of their own."""
+
+
+def record_of(evaluation: Evaluation | None) -> Record | None:
+    """The judge's answer; None when there is none, or none that this version can read."""
+    try:
+        return evaluation.record if evaluation else None
+    except (ValidationError, ValueError):
+        # Kept by another version, or damaged: the page still shows everything else.
+        return None
 
 
 class ClauseRow(TypedDict):
@@ -23,80 +42,152 @@ class ClauseRow(TypedDict):
     line: int | None
 
 
-def clauses(contract: Contract, evaluation: Evaluation | None) -> list[ClauseRow]:
+def clauses(contract: Contract, record: Record | None) -> list[ClauseRow]:
     """Every clause of a contract with the verdict of one evaluation; `not checked` where there is none."""
-    record = evaluation.record if evaluation else None
     found = {verdict.clause.text: verdict for verdict in record.verdicts} if record else {}
     rows: list[ClauseRow] = []
     for clause in contract.clauses:
         verdict = found.get(clause.text)
-        if verdict is None:
-            rows.append({"clause": clause, "verdict": "not checked", "evidence": "", "line": None})
-        else:
-            rows.append(
-                {
-                    "clause": clause,
-                    "verdict": verdict.verdict,
-                    "evidence": verdict.evidence,
-                    "line": verdict.line,
-                }
-            )
+        rows.append(
+            {
+                "clause": clause,
+                "verdict": verdict.verdict if verdict else "not checked",
+                "evidence": verdict.evidence if verdict else "",
+                "line": verdict.line if verdict else None,
+            }
+        )
     return rows
 
 
-class StageRow(TypedDict):
+@dataclass(frozen=True)
+class StageRow:
     """A stage of the evaluation; `evidence` is None when it was not reached."""
 
     name: str
     evidence: StageEvidence | None
+    details: tuple[tuple[str, str], ...]
+    """Names and values as limited text."""
 
 
 def stages(record: Record) -> list[StageRow]:
-    """Every stage in order, reached or not."""
-    seen = {evidence.stage: evidence for evidence in record.stages}
-    shown = [stage for stage in EvaluationStage if stage in seen or stage is not EvaluationStage.PROMOTION]
-    return [{"name": stage, "evidence": seen.get(stage)} for stage in shown]
+    """Every stage in order, reached or not; a stage that ran once per case has a row for each."""
+    rows = []
+    for stage in EvaluationStage:
+        seen = [evidence for evidence in record.stages if evidence.stage is stage]
+        rows += [StageRow(stage, evidence, _details(evidence.details)) for evidence in seen]
+        if not seen and stage is not EvaluationStage.PROMOTION:
+            rows.append(StageRow(stage, None, ()))
+    return rows
 
 
-class Bar(TypedDict):
-    """One bar of a histogram, in per mille of the width and units of the strip's height."""
-
-    x: float
-    y: float
-    height: float
-
-
-class TimingRow(TypedDict):
-    """A case with its histogram."""
-
-    case: CaseTiming
-    bars: list[Bar]
-    median_x: float
-    low_us: float
-    high_us: float
+def _details(details: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Details that no other part of the page shows."""
+    return tuple(
+        (name, _limited(value)) for name, value in details.items() if name not in ("kernels", "cases")
+    )
 
 
-def timings(record: Record) -> list[TimingRow]:
-    """Every timed case."""
-    return [_timing_row(case) for case in record.cases]
+def _limited(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = visible(text[: DETAIL_LIMIT + 1])
+    return text if len(text) <= DETAIL_LIMIT else text[:DETAIL_LIMIT] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _timing_row(case: CaseTiming) -> TimingRow:
-    samples = case.samples_us or (case.p10_us, case.median_us, case.p90_us)
-    low, high = min(samples), max(samples)
-    width = (high - low) or 1.0
-    counts = [0] * BINS
-    for sample in samples:
-        counts[min(BINS - 1, int((sample - low) / width * BINS))] += 1
-    top = max(counts)
-    bars: list[Bar] = [
-        {
-            "x": index * 1000 / BINS,
-            "y": STRIP_HEIGHT * (1 - count / top),
-            "height": STRIP_HEIGHT * count / top,
-        }
-        for index, count in enumerate(counts)
-        if count
+@dataclass(frozen=True)
+class OutputError:
+    """Largest error of one output over the calls of a case."""
+
+    name: str
+    max_abs: float | None
+    max_rel: float | None
+    used: float | None
+    """Largest share of the allowed error, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case that is not hidden, with what the judge found."""
+
+    case: Case
+    sizes: str
+    verdict: str
+    """`pass`, `failed` or `not checked`."""
+    calls: int | None
+    outputs: tuple[OutputError, ...]
+    tolerance: str
+
+
+def case_rows(record: Record | None, workload: Workload) -> list[CaseRow]:
+    """Every case that is not hidden. A failed stage names no case that passed, so none is called right then."""
+    stage = _stage(record, EvaluationStage.CORRECTNESS)
+    told = {str(one.get("case")): one for one in _list(stage, "cases")}
+    verdict = "not checked" if stage is None else "pass" if stage.passed else "failed"
+    return [
+        _case_row(case, workload, verdict, told.get(case.name, {}))
+        for case in workload.cases
+        if not case.hidden
     ]
-    median_x = min(1000.0, max(0.0, (case.median_us - low) / width * 1000))
-    return {"case": case, "bars": bars, "median_x": median_x, "low_us": low, "high_us": high}
+
+
+def _case_row(case: Case, workload: Workload, verdict: str, told: Mapping[str, Any]) -> CaseRow:
+    if verdict == "failed":
+        verdict = "pass" if told.get("passed") else "not told"
+    outputs = told.get("outputs")
+    errors = outputs if isinstance(outputs, dict) else {}
+    calls = told.get("calls")
+    return CaseRow(
+        case=case,
+        sizes=" ".join(f"{name}={size}" for name, size in case.axes.items()),
+        verdict=verdict,
+        calls=calls if isinstance(calls, int) else None,
+        outputs=tuple(_output(name, error) for name, error in errors.items() if isinstance(error, dict)),
+        tolerance=_tolerance(case, workload),
+    )
+
+
+def _output(name: str, error: Mapping[str, Any]) -> OutputError:
+    values = {key: error.get(key) for key in ("max_abs", "max_rel", "used")}
+    numbers = {key: value if isinstance(value, int | float) else None for key, value in values.items()}
+    return OutputError(name=name, **numbers)
+
+
+def _tolerance(case: Case, workload: Workload) -> str:
+    if own := case.tolerance:
+        return f"|error| ≤ {own.max_atol:g} + {own.max_rtol:g} · |reference|"
+    bound = workload.tolerance
+    return f"|error| ≤ {bound.scale:g} · eps · RMS of the row + {bound.relative:g} · |reference|"
+
+
+@dataclass(frozen=True)
+class Rightness:
+    """How many cases were right, for the result sentence."""
+
+    shown: int
+    hidden: int
+    calls: int | None
+
+
+def rightness(record: Record | None, workload: Workload) -> Rightness | None:
+    """All cases of the workload, once the correctness stage has passed; None before, and where nothing was run."""
+    stage = _stage(record, EvaluationStage.CORRECTNESS)
+    if stage is None or not stage.passed:
+        return None
+    hidden = sum(case.hidden for case in workload.cases)
+    counts = [stage.details.get(name) for name in ("calls", "hidden_calls")]
+    calls = sum(count for count in counts if isinstance(count, int))
+    return Rightness(len(workload.cases) - hidden, hidden, calls or None)
+
+
+def kernels(record: Record | None) -> list[dict[str, Any]]:
+    """What each compiled kernel takes of a GPU, as the build stage noted it; empty where it noted nothing."""
+    return _list(_stage(record, EvaluationStage.BUILD), "kernels")
+
+
+def _stage(record: Record | None, wanted: EvaluationStage) -> StageEvidence | None:
+    return next((stage for stage in record.stages if stage.stage is wanted), None) if record else None
+
+
+def _list(stage: StageEvidence | None, name: str) -> list[dict[str, Any]]:
+    """A list of objects among a stage's details; anything else there is no list."""
+    found = stage.details.get(name) if stage else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -11,6 +11,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from kernelsite.catalog.plain import visible
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -44,6 +46,8 @@ TONES: dict[str, tuple[str, str]] = {
     "busy": ("spin", "go"),
     "idle": ("check", "good"),
     "offline": ("minus", "quiet"),
+    "draining": ("pause", "warn"),
+    "drained": ("pause", "warn"),
     "shut out": ("alert", "bad"),
     "published": ("check", "good"),
     "retired": ("minus", "quiet"),
@@ -152,6 +156,40 @@ def seconds(value: float | str | None) -> str:
 
 
 @register.filter
+def size(value: float | str | None) -> str:
+    """A number of bytes with a fitting unit; a dash when it is not known."""
+    if not isinstance(value, float | int):
+        return DASH
+    for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if value >= scale:
+            return f"{_three(value / scale)} {unit}"
+    return f"{value:.0f} B"
+
+
+@register.filter
+def count(value: float | str | None) -> str:
+    """A large number in short: `1.2 k`, `33.6 M`."""
+    if not isinstance(value, float | int):
+        return DASH
+    for scale, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= scale:
+            return f"{_three(value / (1e3 if unit == 'k' else scale))} {unit}"
+    return f"{value:,.0f}"
+
+
+@register.filter
+def scientific(value: float | str | None) -> str:
+    """A small number with two digits, e.g. `3.1e-05`."""
+    return f"{value:.2g}" if isinstance(value, float | int) else DASH
+
+
+@register.filter
+def percent(value: float | str | None) -> str:
+    """A share from 0 to 1."""
+    return f"{value:.0%}" if isinstance(value, float | int) else DASH
+
+
+@register.filter
 def ago(at: datetime | None) -> str:
     """How long ago in the largest fitting unit; a dash when it never was."""
     if at is None:
@@ -170,6 +208,12 @@ def knobs(values: Mapping[str, object] | None) -> str:
 
 
 @register.filter
+def plain(text: object) -> str:
+    """Text of strangers with invisible and direction-turning characters written out."""
+    return visible(str(text)) if text else ""
+
+
+@register.filter
 def words(text: str) -> str:
     """`online_reduction` as `online reduction`."""
     return str(text).replace("_", " ")
@@ -181,6 +225,18 @@ def as_json(value: object) -> str:
     if value in ({}, []):
         return "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+@register.filter
+def clause_value(value: object) -> str:
+    """What a clause fixes, without braces: `axes M, N; form grid`."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{words(name)} {clause_value(part)}" for name, part in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(clause_value(part) for part in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return visible(str(value))
 
 
 @register.filter

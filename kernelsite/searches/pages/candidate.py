@@ -8,13 +8,20 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from kernelsite.catalog.highlight import diff, lines
-from kernelsite.searches.evidence import clauses, stages, timings
+from kernelsite.catalog.plain import tidy_log
+from kernelsite.searches import evidence
 from kernelsite.searches.keys import read_key
-from kernelsite.searches.models import Candidate, Evaluation, Search
+from kernelsite.searches.models import Candidate, Evaluation, ModelCall, Search
+from kernelsite.searches.models.work import PURPOSE_SUFFIX
+from kernelsite.searches.pages import takeaway
+from kernelsite.searches.pages.differences import difference
+from kernelsite.searches.pages.ordering import SORTS, neighbours
+from kernelsite.searches.pages.sources import shown_sources
+from kernelsite.searches.pages.timings import timings
 
 if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
+    from search.records import Evaluation as Record
 
 TABS = ("code", "diff", "checks", "timings", "provenance", "log")
 
@@ -22,30 +29,38 @@ TABS = ("code", "diff", "checks", "timings", "provenance", "log")
 @require_GET
 def candidate(request: TeamRequest, key: str) -> HttpResponse:
     """A candidate as it was measured for one purpose; the letter behind the number says which."""
-    row, purpose = _own(request, key)
+    row, purpose = own_candidate(request, key)
     measured = list(row.evaluations.filter(current=True).defer("result").order_by("id"))
     evaluation = row.evaluations.filter(current=True, purpose=purpose).first()
     if evaluation is None and measured:
         raise Http404
+    record = evidence.record_of(evaluation)
     tab = request.GET.get("tab", TABS[0])
     tab = tab if tab in TABS else TABS[0]
+    sort = request.GET.get("sort", "")
     context = {
         "candidate": row,
         "structure": row.structure,
         "search": row.search,
         "evaluation": evaluation,
-        "record": evaluation.record if evaluation else None,
-        "measured": measured,
+        "record": record,
+        "is_unreadable": record is None and evaluation is not None and evaluation.result is not None,
+        "measured": [(each, row.key + PURPOSE_SUFFIX[each.purpose]) for each in measured],
         "key": key,
         "tab": tab,
-        "tabs": TABS,
-        "neighbours": _neighbours(row),
+        "tabs": [name for name in TABS if _is_shown(name, record)],
+        "sort": sort if sort in SORTS else "",
+        "neighbours": neighbours(evaluation, row.structure, sort) if evaluation else None,
+        "rightness": evidence.rightness(record, row.search.workload.record),
+        "pairs": sum(case.samples for case in record.cases) if record else 0,
+        "downloads": takeaway.offered(row, evaluation),
     }
-    context |= _content(request, tab, row, evaluation)
+    context |= _content(request, tab, row, evaluation, record)
     return render(request, f"searches/candidate_{tab}.html", context)
 
 
-def _own(request: TeamRequest, key: str) -> tuple[Candidate, str]:
+def own_candidate(request: TeamRequest, key: str) -> tuple[Candidate, str]:
+    """The candidate of the request's team and the purpose that its short id names, or a 404."""
     place = read_key(key)
     if place is None:
         raise Http404
@@ -57,68 +72,62 @@ def _own(request: TeamRequest, key: str) -> tuple[Candidate, str]:
     return row, place.purpose
 
 
-def _content(request: TeamRequest, tab: str, row: Candidate, evaluation: Evaluation | None) -> dict[str, Any]:
-    record = evaluation.record if evaluation else None
+def _is_shown(tab: str, record: Record | None) -> bool:
+    """Tabs whose data is not there are not offered."""
+    match tab:
+        case "checks" | "timings":
+            return record is not None
+        case "log":
+            return record is not None and bool(record.log)
+        case _:
+            return True
+
+
+def _content(
+    request: TeamRequest, tab: str, row: Candidate, evaluation: Evaluation | None, record: Record | None
+) -> dict[str, Any]:
     match tab:
         case "code":
-            return {
-                "sources": [
-                    (file.path, lines(file.content, row.language), file.content)
-                    for file in row.record.sources
-                ]
-            }
+            return {"sources": shown_sources(row)}
         case "diff":
-            return _difference(row, request.GET.get("against", "parent"))
+            return _diff(request, row)
         case "checks":
-            contract = row.structure.record.contract
-            return {"stages": stages(record) if record else [], "clauses": clauses(contract, evaluation)}
+            return _checks(row, record)
         case "timings":
             return {"timings": timings(record) if record else []}
+        case "log":
+            return {"log": tidy_log(record.log) if record else ""}
         case _:
-            return {"attempts": row.evaluations.defer("result").order_by("id")}
+            return {
+                "attempts": row.evaluations.defer("result").order_by("id"),
+                "calls": calls_of(row),
+                "command": takeaway.command(row, evaluation),
+            }
 
 
-def _difference(row: Candidate, against: str) -> dict[str, Any]:
-    """Against the candidate it was made from, or the search's first (the direct implementation)."""
-    bases = {"parent": row.parent, "direct": _first(row)}
-    against = against if against in bases else "parent"
-    base = bases[against]
-    files = []
-    if base is not None:
-        before = {file["path"]: file["content"] for file in base.source.files}
-        files = [
-            (file["path"], diff(before.get(file["path"], ""), file["content"])) for file in row.source.files
-        ]
-    changed = _changed_knobs(base, row) if base is not None else []
-    return {
-        "base": base,
-        "against": against,
-        "files": files,
-        "changed_knobs": changed,
-        "bases": [name for name in bases if bases[name] is not None],
-    }
+def calls_of(row: Candidate) -> list[ModelCall]:
+    """Calls to models that brought the program, without their texts; none of a variant or the playbook."""
+    rows = ModelCall.objects.filter(search=row.search_id, step__number=row.step).without_texts()
+    return list(rows.order_by("id"))
 
 
-def _first(row: Candidate) -> Candidate | None:
-    rows = (
-        Candidate.objects.filter(search=row.search_id)
-        .exclude(pk=row.pk)
-        .select_related("structure", "source")
+def _diff(request: TeamRequest, row: Candidate) -> dict[str, Any]:
+    return difference(
+        row,
+        request.team,
+        request.GET.get("against", "parent"),
+        whole=request.GET.get("lines") == "all",
+        beside=request.GET.get("view") == "split",
     )
-    return rows.order_by("step").first()
 
 
-def _changed_knobs(base: Candidate, row: Candidate) -> list[tuple[str, object, object]]:
-    names = dict.fromkeys([*base.knobs, *row.knobs])
-    pairs = [
-        (name, base.knobs.get(name, "\N{EN DASH}"), row.knobs.get(name, "\N{EN DASH}")) for name in names
-    ]
-    return [(name, before, after) for name, before, after in pairs if before != after]
-
-
-def _neighbours(row: Candidate) -> dict[str, Candidate | None]:
-    rows = row.structure.candidates.select_related("structure")
+def _checks(row: Candidate, record: Record | None) -> dict[str, Any]:
+    workload = row.search.workload.record
+    cases = evidence.case_rows(record, workload)
     return {
-        "before": rows.filter(number__lt=row.number).order_by("-number").first(),
-        "after": rows.filter(number__gt=row.number).order_by("number").first(),
+        "stages": evidence.stages(record) if record else [],
+        "clauses": evidence.clauses(row.structure.record.contract, record),
+        "cases": cases,
+        "has_errors": any(case.outputs for case in cases),
+        "kernels": evidence.kernels(record),
     }

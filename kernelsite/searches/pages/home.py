@@ -6,16 +6,19 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q
+from django.db.models import Q, Sum
+from django.http import JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from kernelsite.catalog.models import LibraryVersion, WorkloadVersion
 from kernelsite.fleet.models import Device
-from kernelsite.searches.models import Evaluation, Search
+from kernelsite.searches.models import AttemptState, Evaluation, Search
 from kernelsite.searches.models.search import FINAL
+from kernelsite.searches.progress import etas, records
 from kernelsite.searches.sparkline import sparklines
+from search.records import SearchState, Stage, WaitReason
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -23,33 +26,63 @@ if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
 
 RECENT = 8
+MOST_RUNNING = 20
+STAGE_WORDS = {
+    Stage.EXPLORE.value: "Structure search",
+    Stage.TUNE.value: "Local tuning",
+    Stage.CONFIRM.value: "Confirming",
+}
 SHORT_ID = re.compile(
-    r"(?:(S)-?(\d{1,9})|(ST)-?(\d{1,9}\.\d{1,6})|(C)-?(\d{1,9}\.\d{1,6}\.\d{1,6}[a-z]?))", re.IGNORECASE
+    r"(?:S-?(\d{1,9})|(?:ST-?)?(\d{1,9}\.\d{1,6})|(?:C-?)?(\d{1,9}\.\d{1,6}\.\d{1,6}[a-z]?)|CMP-?(\d{1,9}))",
+    re.IGNORECASE,
 )
+"""Short ids as people copy them: `S-142`, `ST-142.17`, `C-142.17.031`, `CMP-3`; dashes and, where dots tell, letters may be left out."""
 
 
 @require_GET
 def home(request: TeamRequest) -> HttpResponse:
     """What runs, what came out lately; for a new team, how to begin."""
     rows = Search.objects.of_team(request.team).select_related("workload", "library")
-    running = list(rows.exclude(state__in=FINAL)[:20])
+    running = list(rows.exclude(state__in=FINAL)[:MOST_RUNNING])
+    devices = list(Device.objects.all())
+    recent = list(rows.filter(state__in=FINAL).order_by("-finished_at")[:RECENT])
     context = {
         "running": running,
         "sparks": sparklines(running),
-        "recent": list(rows.filter(state__in=FINAL).order_by("-finished_at")[:RECENT]),
-        "records": list(rows.filter(best_speedup__isnull=False).order_by("-best_speedup")[:RECENT]),
-        "devices": list(Device.objects.online()),
-        "device_count": Device.objects.count(),
+        "etas": etas(running),
+        "recent": recent,
+        "records": records(request.team, RECENT),
+        "devices": devices,
+        "online": [device for device in devices if device.is_online],
+        "busy": sum(device.word == "busy" for device in devices),
+        "queued": Evaluation.objects.filter(state=AttemptState.QUEUED).count(),
+        "reviews": rows.filter(wait_reason=WaitReason.REVIEW).count(),
         "week": _week(request),
         "workload_count": WorkloadVersion.objects.visible_to(request.team).count(),
+        "library_count": LibraryVersion.objects.visible_to(request.team).count(),
+        "is_new": not rows.filter(state=SearchState.FINISHED).exists(),
+        "launched": bool(running or recent),
+        "stage_words": STAGE_WORDS,
     }
     return render(request, "searches/home.html", context)
 
 
-def _week(request: TeamRequest) -> dict[str, int]:
-    since = timezone.now() - timedelta(days=7)
-    rows = Evaluation.objects.filter(search__team=request.team, counted=True, finished_at__gte=since)
-    return rows.aggregate(evaluations=Count("id"), passed=Count("id", filter=Q(status="PASSED")))
+def _week(request: TeamRequest) -> dict[str, float | None]:
+    """Spendings of searches that moved within a week."""
+    rows = Search.objects.of_team(request.team).filter(last_event_at__gte=timezone.now() - timedelta(days=7))
+    return rows.aggregate(
+        evaluations=Sum("evaluations_spent", default=0),
+        passed=Sum("passed_count", default=0),
+        device_s=Sum("device_seconds_spent", default=0.0),
+        tokens=Sum("tokens_spent", default=0),
+        cost_usd=Sum("cost_usd_spent", default=0.0),
+    )
+
+
+@require_GET
+def running_json(request: TeamRequest) -> JsonResponse:
+    """How many searches of the team have not ended; the chip in the top bar asks now and then."""
+    return JsonResponse({"running": Search.objects.of_team(request.team).exclude(state__in=FINAL).count()})
 
 
 @require_GET
@@ -78,7 +111,9 @@ def find(request: TeamRequest) -> HttpResponse:
 
 def _place(match: re.Match[str]) -> str:
     """Address of a short id; whether it exists and may be seen is for that page to say."""
-    _, search, _, structure, _, candidate = match.groups()
+    search, structure, candidate, comparison = match.groups()
     if search:
         return f"/searches/{int(search)}/"
+    if comparison:
+        return f"/compare/{int(comparison)}/"
     return f"/structures/{structure}/" if structure else f"/candidates/{candidate.lower()}/"

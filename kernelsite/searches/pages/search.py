@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from django.core.exceptions import BadRequest
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from kernelsite.searches import snapshot
+from kernelsite.searches import beliefs, log_views, snapshot, spending
 from kernelsite.searches.models import Search
-from kernelsite.searches.outline import failures, outline
+from kernelsite.searches.outline import board, failures, outline
+from kernelsite.searches.pages.transcript import models_of
 from search.records import SearchState
 from search.strategies import STRATEGIES
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from kernelsite.accounts.middleware import TeamRequest
-    from kernelsite.searches.snapshot import Snapshot
+    from kernelsite.searches.snapshot import EventRow, Snapshot
     from search.settings import SearchSettings
 
 ROWS_WITHOUT_SCRIPT = 200
@@ -48,13 +50,21 @@ def search(request: TeamRequest, search_id: int) -> HttpResponse:
     )
     row = get_object_or_404(rows, pk=search_id)
     document = snapshot.take(row.pk)
+    log = _log(request, document)
     candidates = sorted(document["candidates"], key=lambda each: each["order"] or 10**9, reverse=True)
-    failed = failures(document["candidates"])
+    failed = failures(document["candidates"], document["samples"])
     context = {
         "row": row,
         "snapshot": document,
         "search": document["search"],
         "structures": outline(document["structures"]),
+        "board": board(document["structures"]),
+        "log": log,
+        "earlier": log[0]["s"] if log and log[0]["s"] > 1 else None,
+        "stages": spending.by_stage(document["candidates"]),
+        "axes": spending.caps(document["search"]),
+        "beliefs": beliefs.timeline(row) if row.strategy in beliefs.HOLDERS else None,
+        "floor": row.record.stages.floor_speedup,
         "candidates": candidates[:ROWS_WITHOUT_SCRIPT],
         "candidate_count": len(candidates),
         "failures": failed,
@@ -62,7 +72,18 @@ def search(request: TeamRequest, search_id: int) -> HttpResponse:
         "strategy": STRATEGIES.get(row.strategy),
         "command": reproduction(row.record),
     }
-    return render(request, "searches/search.html", context | controls(row, document))
+    return render(request, "searches/search.html", context | controls(row, document) | models_of(row))
+
+
+def _log(request: TeamRequest, document: Snapshot) -> list[EventRow]:
+    """The log's tail, or, for readers without JavaScript, the stretch that the address asks for."""
+    try:
+        page = log_views.read_page(request.GET)
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+    if page.before is None:
+        return document["events"]
+    return page.rows(document["search"]["id"], log_views.PER_ANSWER)
 
 
 def controls(row: Search, document: Snapshot) -> dict[str, object]:
