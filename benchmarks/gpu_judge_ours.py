@@ -96,12 +96,17 @@ def account(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     for evaluation in evaluations:
         for evidence in evaluation.stages:
             stages.setdefault(evidence.stage, []).append(evidence.seconds)
+    found = [
+        evidence.details.get("start_seconds") for evaluation in evaluations for evidence in evaluation.stages
+    ]
+    starts = [seconds for seconds in found if isinstance(seconds, float)]
     refused = [one for one in evaluations if one.status is not EvaluationStatus.PASSED]
     return {
         "statuses": dict(Counter(str(one.status) for one in evaluations)),
         "messages": [f"{one.status}: {one.message[:300]} {one.log[-300:]}" for one in refused[:3]],
         "methods": dict(Counter(str(one.method) for one in evaluations)),
         "stages_s": {stage: summary(seconds) for stage, seconds in stages.items()},
+        "start_s": summary(starts),
         "median_us": [one.median_us for one in evaluations],
         "speedup": [one.speedup and one.speedup.value for one in evaluations],
     }

@@ -15,7 +15,7 @@ from search.workload import Case, ConstAxis, DType, Policy, Tensor, Tolerance, V
 def candidate(source: str, knobs: dict[str, int] | None = None) -> Candidate:
     """A Triton source as the judge takes it."""
     file = SourceFile(path="kernel.py", content=source)
-    return Candidate(language=Language.TRITON, sources=(file,), knobs=knobs or {})
+    return Candidate(language=Language.TRITON, sources=(file,), knobs={**(knobs or {})})
 
 
 def workload(rows: tuple[int, ...] = programs.ROWS) -> Workload:

@@ -11,7 +11,7 @@ How one evaluation goes:
 4. `judge.py` answers requests by `evaluate.py`, which walks the stages: `intake.py`, `shop.py` (contract and
    build), `correctness.py`, `timing.py`. Inputs, golden outputs and the baseline of a workload are its
    `yardstick.py`; an oracle cell makes them (`specimen.py`, `custom.py`), `comparators/` say what is right, and
-   `mutants/` whether a workload would notice wrong.
+   `mutants/` whether a workload would notice wrong. `baselines/` times what a candidate is compared with besides.
    On a GPU a Triton candidate's host code runs in a cell without a device (`tracing.py` here, `cuda/tracer.py` there); its
    launch plan is replayed by our own code (`replayer.py`, `cuda/replay.py`). Host code that no plan can hold is
    rehearsed (`rehearsal.py`) and runs as a contender. `promotion.py` examines a would-be best.

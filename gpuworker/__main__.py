@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuworker import bench, doctor, reading, requests, state
+from gpuworker.baselines import command as compared
+from gpuworker.baselines.registry import BASELINES
 from gpuworker.health.quarantine import Quarantine
 from gpuworker.mutants import command as selftest
 from gpuworker.mutants.record import MOST_BYTES
@@ -69,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         "--device",
         type=_device,
         default="cpu",
-        help="cpu, interpret, cuda:N, or the class of a GPU, e.g. h200",
+        help="cpu, interpret, cuda:N, or the class of a GPU, e.g. h200 or h200:1",
     )
     shared.add_argument("--cores", type=_cores, default=[], help="cores for candidates, e.g. 3 or 2,3")
     shared.add_argument("--unsandboxed", action="store_true", help="run candidates without walls, and say so")
@@ -87,6 +89,13 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--tier", type=Tier, default=Tier.FAST)
     one.add_argument("--purpose", type=Purpose, default=Purpose.SEARCH, help="promote: examine it as well")
     one.add_argument("--deadline", type=float, default=120.0, metavar="SECONDS")
+    one.add_argument(
+        "--baselines",
+        type=compared.names,
+        default=[],
+        metavar="NAMES",
+        help=f"time these as well: {','.join(BASELINES)}",
+    )
     one.add_argument("--json", action="store_true")
     one.set_defaults(command=_evaluate, prepare=_request, heeds_quarantine=True)
     one = commands.add_parser("selftest", parents=[shared], help="would a workload reject wrong kernels?")
@@ -109,8 +118,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _device(text: str) -> str:
-    if not re.fullmatch(r"cuda:\d+|[a-z][a-z0-9-]*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not cpu, interpret, cuda:N or a class such as h200")
+    if not re.fullmatch(r"(?!(?:cpu|interpret):)[a-z][a-z0-9-]*(?::\d+)?", text):
+        message = f"{text!r} is not cpu, interpret, cuda:N or a class such as h200 or h200:1"
+        raise argparse.ArgumentTypeError(message)
     return text
 
 
@@ -125,7 +135,13 @@ def _serve(runner: Runner, arguments: argparse.Namespace) -> int:
 
 def _evaluate(runner: Runner, arguments: argparse.Namespace) -> int:
     evaluation = next(runner.evaluate([arguments.prepared], lambda: None))
-    print(json.dumps(evaluation.dump(), indent=1) if arguments.json else _line(evaluation))
+    found = {}
+    if arguments.baselines:
+        found = compared.compare(runner, arguments.prepared, evaluation, arguments.baselines)
+    if arguments.json:
+        print(json.dumps({**evaluation.dump(), **found}, indent=1))
+    else:
+        print("\n".join([_line(evaluation), *(compared.lines(found) if found else [])]))
     if evaluation.status is EvaluationStatus.INFRA_ERROR:
         return _NOT_JUDGED
     return 0 if evaluation.status.is_correct else 1

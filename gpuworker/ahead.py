@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -37,6 +37,17 @@ class Ahead:
         self._done = {key: self._pool.submit(work) for key, work in jobs}
         if not self._beside:
             wait(self._done.values())
+
+    def first(self, keys: Sequence[Key]) -> int:
+        """Wait until one of these is done; the place of the first in line that is.
+
+        A key that was never announced, or is taken already, counts as done: nothing is to be waited for.
+        """
+        futures = [self._done.get(key) for key in keys]
+        waiting = [future for future in futures if future is not None]
+        if len(waiting) == len(futures):
+            wait(waiting, return_when=FIRST_COMPLETED)
+        return next(place for place, future in enumerate(futures) if future is None or future.done())
 
     def take(self, key: Key, work: Callable[[], _Result]) -> _Result:
         """The result of this key; done now if it was not announced.

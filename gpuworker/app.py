@@ -23,10 +23,11 @@ from gpuworker.health.valve import Valve
 from gpuworker.options import Options
 from gpuworker.outbox import Outbox
 from gpuworker.runner import Runner, StartError
+from gpuworker.vitals import vitals_of
 from search.records import EvaluationRequest, TaskName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 HELLO_S = 10.0
 _FLUSH_S = 5.0
@@ -91,6 +92,8 @@ class DeviceWorker:
         self._quarantine = Quarantine.of(options)
         self._runner = Runner(options, quarantine=self._quarantine)
         self._runner.start()
+        self._node, self._application = hostname, application
+        self._vitals = vitals_of(self._runner.device.get("uuid", ""))
         queues = application.amqp.queues
         self._valve = Valve(application.control, hostname, list(queues.consume_from))
         if self._quarantine.reason:
@@ -110,8 +113,19 @@ class DeviceWorker:
             for request in waiting:
                 self._outbox.put(TaskName.ALIVE, _address(request), passing=True)
 
-        for request, evaluation in zip(requests, self._runner.evaluate(requests, alive), strict=True):
+        with self._vitals.judging([request.id for request in requests]):
+            self._judge(requests, waiting, alive)
+
+    def _judge(
+        self,
+        requests: Sequence[EvaluationRequest],
+        waiting: list[EvaluationRequest],
+        alive: Callable[[], None],
+    ) -> None:
+        for place, evaluation in self._runner.judged(requests, alive):
+            request = requests[place]
             waiting.remove(request)
+            self._vitals.done(request.id)
             self._outbox.put(TaskName.RECORD, {**_address(request), "evaluation": evaluation.dump()})
 
     def close(self) -> None:
@@ -123,7 +137,8 @@ class DeviceWorker:
     def _greet(self) -> None:
         while True:
             reason = self._quarantine.reason
-            device = {**self._runner.device, "quarantined": reason}
+            device = {**self._runner.device, "quarantined": reason, **self._vitals.tell()}
+            device |= {"node": self._node, "open": self._takes_work()}
             self._outbox.put(TaskName.HELLO, {"device": device}, passing=True)
             try:
                 self._valve.set(shut=bool(reason))
@@ -131,6 +146,10 @@ class DeviceWorker:
                 _log.warning("the broker is away (%s); the worker's queues stay as they are", error)
             if self._stop.wait(HELLO_S):
                 return
+
+    def _takes_work(self) -> bool:
+        """Whether it consumes its queues now; the site compares that with what a person decided."""
+        return bool(self._application.amqp.queues.consume_from)
 
 
 def _address(request: EvaluationRequest) -> dict[str, Any]:

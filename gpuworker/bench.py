@@ -30,8 +30,7 @@ _DEADLINE_S = 120.0
 
 def measure(runner: Runner, count: int) -> dict[str, Any]:
     """Judge so many programs, each built anew: one after the other, in one list, and a few from a cold start."""
-    device = f"cuda:{runner.options.cuda_index}" if runner.options.cuda_index >= 0 else "cpu"
-    honest = canaries.for_device(device)[-1].candidate
+    honest = canaries.for_device(runner.options.slot)[-1].candidate
     stamp = time.time()
     # The first makes the workload's specimens and baseline, which serve many candidates.
     first, *alone = [

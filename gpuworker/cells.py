@@ -5,12 +5,14 @@ Killing a cell kills the first process of its pid namespace, so nothing in it su
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import socket
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +20,16 @@ from gpuworker import sandbox, warden, wire
 from gpuworker.verdicts import InfrastructureError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gpuworker.seccomp import Profile
 
 LOG_KEPT_BYTES = 16 * 1024
 _KILL_WAIT_S = 10.0
-_SPARES = 2
-"""One for now, and one that has had the time of a whole evaluation to get ready."""
+_SPARES = 3
+"""One for now, and others that have had the time of an evaluation or two, without its timing, to get ready."""
 _START_WAIT_S = 20.0
+_CONTEXT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,8 @@ class Order:
     slot: int
     cores: tuple[int, ...]
     limits: sandbox.Limits
-    device: int = -1
-    """GPU whose context the inmate makes while it waits for its first frame."""
+    device: str = ""
+    """PCI address of the GPU whose context the inmate makes while it waits for its first frame."""
 
 
 class CellBlock:
@@ -52,25 +55,73 @@ class CellBlock:
         self._zygote = zygote
         self._nodes = nodes
         self._lock = threading.Lock()
-        self._spares: dict[Order, list[Cell]] = {}
+        self._beside = ThreadPoolExecutor(_SPARES + 1)
+        self._spares: dict[Order, list[Future[Cell]]] = {}
+        self._ending: list[Future[None]] = []
         self._mount_point = mount_point
         self.mode = mode
 
     def spare(self, order: Order) -> None:
-        """Have cells ready for the next `start` of this order, so that what they do first takes no time then."""
+        """Get cells ready for the next `start` of this order, so that what they do first takes no time then."""
         ready = self._spares.setdefault(order, [])
         while len(ready) < _SPARES:
-            ready.append(self._fork(order))
+            ready.append(self._beside.submit(self._fork, order))
 
-    def start(self, order: Order) -> Cell:
-        """A cell that waits for its first frame.
+    def end(self, cell: Cell) -> None:
+        """Close a cell that has nothing left to do, in the background."""
+        self._ending.append(self._beside.submit(cell.close))
+
+    def await_ends(self) -> None:
+        """Wait until all cells that `end` was told of are gone.
 
         Raises:
-            InfrastructureError: the zygote or the walls failed.
+            InfrastructureError: one does not go away.
         """
+        while self._ending:
+            self._ending.pop().result()
+
+    @contextlib.contextmanager
+    def hushed(self, *, patient: bool) -> Iterator[None]:
+        """Inside, nothing of ours starts or ends on the device: a context that is made disturbs a clock.
+
+        Args:
+            patient: stop the making of spares even where the next candidate will have to wait for one.
+
+        Raises:
+            InfrastructureError: a cell that has to end does not go away.
+        """
+        self.await_ends()
+        spares = [future for ready in self._spares.values() for future in ready]
+        cells = [future.result() for future in spares if not future.exception()]
+        making = [cell for cell in cells if not cell.has_context()]
+        stopped = making if patient or len(making) < len(cells) else []
+        for cell in stopped:
+            cell.freeze()
+        try:
+            yield
+        finally:
+            for cell in stopped:
+                cell.thaw()
+
+    def start(self, order: Order) -> Cell:
+        """A cell that waits for its first frame, with its device's context if it has a device.
+
+        Raises:
+            InfrastructureError: the zygote, the walls or the device failed.
+        """
+        cell = self._taken(order)
+        if order.device:
+            cell.await_context()
+        return cell
+
+    def _taken(self, order: Order) -> Cell:
         ready = self._spares.get(order, [])
         while ready:
-            if (cell := ready.pop(0)).ended() is None:
+            try:
+                cell = ready.pop(0).result()
+            except InfrastructureError:
+                continue
+            if cell.ended() is None:
                 return cell
             cell.close()
         return self._fork(order)
@@ -134,6 +185,26 @@ class Cell:
                 f"no walls: {message[1:].decode(errors='replace') or 'the warden died'}"
             )
         return files[0]
+
+    def has_context(self) -> bool:
+        """Whether the inmate has made its device's context, and waits for `await_context`."""
+        return _readable(self.control.fileno())
+
+    def await_context(self) -> None:
+        """Wait until the inmate has made its device's context.
+
+        Raises:
+            InfrastructureError: it does not; the cell is closed.
+        """
+        self.wait(time.monotonic() + _CONTEXT_S)
+        try:
+            said = self.control.recv(1, socket.MSG_DONTWAIT)
+        except (BlockingIOError, ConnectionResetError):
+            said = b""
+        if said != warden.CONTEXT:
+            log = self.log()[-500:]
+            self.close()
+            raise InfrastructureError(f"a cell got no context of the device: {log}")
 
     @property
     def inmate_pid(self) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpuworker.comparators import registry
 from gpuworker.comparators.question import Expected, Question
+from gpuworker.dtypes import readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,14 @@ def expect_all(
     given = dict(zip(workload.inputs, inputs, strict=True))
     return [
         registry.expect(
-            Question(golden, tensor.dtype, workload.tolerance, case.tolerance, tensor.comparator, given)
+            Question(
+                golden,
+                tensor.dtype,
+                tensor.tolerance or workload.tolerance,
+                case.tolerance,
+                tensor.comparator,
+                given,
+            )
         )
         for golden, tensor in zip(goldens, workload.outputs.values(), strict=True)
     ]
@@ -44,9 +52,9 @@ def expect_all(
 
 def is_right(output: torch.Tensor, expected: Expected, share: float = 1.0) -> bool:
     """The whole rule, or with only this share of the allowed errors."""
-    return expected.is_right(output, share)
+    return expected.is_right(readable(output), share)
 
 
 def wrong_elements(output: torch.Tensor, expected: Expected) -> torch.Tensor:
     """Mask of the elements that are wrong by themselves, in the output's shape."""
-    return expected.wrong(output)
+    return expected.wrong(readable(output))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from gpuworker.health.gpu import GaugeError
-from gpuworker.verdicts import RejectedError
+from gpuworker.verdicts import InfrastructureError, RejectedError
 from search.records import EvaluationStatus
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def noted(device: Device, details: dict[str, JsonValue]) -> Iterator[None]:
 
     Raises:
         RejectedError: UNSTABLE_TIMING, the device slowed itself down.
+        InfrastructureError: its memory failed meanwhile, which no candidate can cause.
     """
     samples = [_sample(device)]
     yield
@@ -41,6 +42,8 @@ def noted(device: Device, details: dict[str, JsonValue]) -> Iterator[None]:
     details["power_w"] = [sample.power_w for sample in seen]
     throttles = {word for sample in seen for word in sample.throttles}
     details["throttles"] = list[JsonValue](sorted(throttles))
+    if len({sample.uncorrected_ecc for sample in seen}) > 1:
+        raise InfrastructureError("the device's memory had an uncorrected error while a candidate was timed")
     if fatal := throttles - _TOLERATED:
         message = f"the device slowed down while it was timed: {', '.join(sorted(fatal))}"
         raise RejectedError(EvaluationStatus.UNSTABLE_TIMING, message)

@@ -34,6 +34,14 @@ if TYPE_CHECKING:
 _MEMORY_BYTES = 2 << 30
 _DEVICE_HOST_BYTES = 16 << 30
 """Host memory of a process with a GPU context, whose driver maps gigabytes that it hardly touches."""
+_COMPILING = {
+    "memory_bytes": 16 << 30,
+    "processes": 512,
+    "file_bytes": 64 << 20,
+    "tmp_bytes": 1 << 30,
+    "files": 1024,
+}
+"""More than others get: a baseline with a compiler in its process."""
 _NONCE_BYTES = 8
 _ATTACH_S = 20.0
 _COMPILED = (
@@ -63,6 +71,8 @@ class Role:
     """Its inputs are read-only; only a second look at a crash opens them."""
     silent: bool = False
     """What it prints is shown to nobody."""
+    compiles: bool = False
+    """It may start compilers: a baseline, never a candidate."""
 
 
 BASELINE, ORACLE, CANARY = Role(1), Role(2), Role(3)
@@ -71,10 +81,14 @@ BASELINE, ORACLE, CANARY = Role(1), Role(2), Role(3)
 def cell_order(device: Device, role: Role, buffer_bytes: int) -> Order:
     """The cell of a contender; on a GPU all of one role are alike, since buffers take no host memory there."""
     if device.index < 0:
-        limits = Limits(memory_bytes=_MEMORY_BYTES + buffer_bytes, cpu_s=600)
-        return Order(Profile.CONTENDER, role.view, role.uid_slot, device.contender_cores, limits)
-    limits = Limits(memory_bytes=_DEVICE_HOST_BYTES, cpu_s=600, files=1024, device=True)
-    return Order(Profile.CONTENDER, View.DEVICE, role.uid_slot, device.contender_cores, limits, device.index)
+        limits, view = Limits(memory_bytes=_MEMORY_BYTES + buffer_bytes, cpu_s=600), role.view
+    else:
+        limits = Limits(memory_bytes=_DEVICE_HOST_BYTES, cpu_s=600, files=1024, device=True)
+        view = View.DEVICE
+    profile = Profile.CONTENDER
+    if role.compiles:
+        profile, limits = Profile.COMPARED, limits.model_copy(update=_COMPILING)
+    return Order(profile, view, role.uid_slot, device.contender_cores, limits, device.bus)
 
 
 class Contender:
@@ -85,8 +99,17 @@ class Contender:
     _answer_bytes = 0
     """How much follows the nonce in an answer to a pass."""
 
-    def __init__(self, block: CellBlock, device: Device, layout: Layout, role: Role) -> None:
+    def __init__(
+        self, block: CellBlock, device: Device, layout: Layout, role: Role, arena: Arena | None = None
+    ) -> None:
         """Start an empty cell with buffers; `load` gives it a program.
+
+        Args:
+            block: starts the cell.
+            device: where it runs.
+            layout: of the buffers.
+            role: how it is kept.
+            arena: buffers of this layout that nobody else uses; new ones are made where none are given.
 
         Raises:
             InfrastructureError: no cell can be had.
@@ -99,9 +122,13 @@ class Contender:
         self._cores = device.contender_cores
         self._role = role
         self._is_silent = role.silent
-        self.arena: Arena = device.arena(layout, sealed=role.sealed)
+        self.arena: Arena = arena or device.arena(layout, sealed=role.sealed)
         buffers = layout.input_bytes + layout.output_bytes
-        self._cell: Cell = block.start(cell_order(device, role, buffers))
+        try:
+            self._cell: Cell = block.start(cell_order(device, role, buffers))
+        except InfrastructureError:
+            self.arena.close()
+            raise
 
     def load(self, program: Program, code: Sequence[int], patience: Patience) -> None:
         """Hand over program and buffers and wait until it is loaded; it stays frozen afterwards.
@@ -116,7 +143,7 @@ class Contender:
             "program": program.dump(),
             "layout": self.layout.dump(),
             "sealed": self._role.sealed,
-            "device": self._device.index,
+            "device": self._device.bus,
             "attached": attached.hex(),
             "ready": ready.hex(),
         }
@@ -240,6 +267,11 @@ class Contender:
     def log(self) -> str:
         """What it printed, trimmed and cleaned."""
         return "" if self._is_silent else self._cell.log()
+
+    def retire(self, block: CellBlock) -> Arena:
+        """End a trusted one, which waits for its next pass, in the background; its buffers, which nobody writes any more."""
+        block.end(self._cell)
+        return self.arena
 
     def close(self) -> None:
         """End it and free its buffers."""

@@ -12,6 +12,8 @@ from gpuworker.verdicts import RejectedError
 from search.records import EvaluationStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpuworker.contender import Contender
     from gpuworker.entry import Entry
     from search.workload import Case, Workload
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _BIT_TYPES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _INTERPRETED_ELEMENTS = 1 << 16
 """Beyond this an interpreted kernel is checked with one seed, since each program takes a millisecond."""
+_PASS_SHARE = 0.25
+"""Of the longest pass, which calls side by side may take."""
 
 
 def by_size(workload: Workload, *, hidden: bool) -> list[Case]:
@@ -40,13 +44,18 @@ def smoke(contender: Contender, entry: Entry) -> str:
 
 
 def check(contender: Contender, entry: Entry, *, hidden: bool) -> int:
-    """All specimens of the cases, one by one through the same slot; how many calls were checked.
+    """All specimens of the cases; how many calls were checked.
+
+    Host code meets them one by one through the same pointers. A replay, which has none, gets them side by side.
 
     Raises:
         RejectedError: the first that is wrong.
     """
     calls = 0
     for case in by_size(entry.stick.workload, hidden=hidden):
+        if entry.is_replayed and len(contender.layout.of_case(case.name)) > 1:
+            calls += _side_by_side(contender, entry, case)
+            continue
         long = entry.interpreted and _elements(entry.stick.workload, case) > _INTERPRETED_ELEMENTS
         calls += _call(contender, entry, case, 1 if long else None)
         if entry.stick.workload.policy.deterministic and not long:
@@ -88,6 +97,31 @@ def _call(contender: Contender, entry: Entry, case: Case, most: int | None) -> i
     return len(specimens)
 
 
+def _side_by_side(contender: Contender, entry: Entry, case: Case) -> int:
+    """The first specimen alone, which tells how long a call takes, then the others in as few passes as that allows.
+
+    The last of them comes twice: the bits must be the same.
+
+    Raises:
+        RejectedError: the first that is wrong, or NONDETERMINISTIC.
+    """
+    slots, specimens = contender.layout.of_case(case.name), entry.stick.checks[case.name]
+    checked_pass(contender, slots[:1], specimens[:1], entry.patience)
+    twice = entry.stick.workload.policy.deterministic
+    left = [*specimens[1:], *(specimens[-1:] if twice else [])]
+    most = int(_PASS_SHARE * entry.patience.pass_s / contender.waited_s)
+    most = max(2, min(len(slots), most))
+    last = left[-most:]
+    for start in range(0, len(left) - len(last), most):
+        chunk = left[start : min(start + most, len(left) - len(last))]
+        checked_pass(contender, slots[: len(chunk)], chunk, entry.patience)
+    checked_pass(contender, slots[: len(last)], last, entry.patience)
+    if twice:
+        one, other = slots[len(last) - 2 : len(last)]
+        _compare(contender, one, contender.arena.outputs(one), other, case)
+    return 1 + len(left)
+
+
 def _repeat(contender: Contender, entry: Entry, case: Case) -> None:
     """The values of the last call once more, in another slot where there is one: the bits must be the same.
 
@@ -97,8 +131,17 @@ def _repeat(contender: Contender, entry: Entry, case: Case) -> None:
     slots = contender.layout.of_case(case.name)
     before = [output.clone() for output in contender.arena.outputs(slots[0])]
     checked_pass(contender, [slots[-1]], entry.stick.checks[case.name][-1:], entry.patience)
-    regions = contender.layout.slots[slots[0]].outputs
-    for region, first, second in zip(regions, before, contender.arena.outputs(slots[-1]), strict=True):
+    _compare(contender, slots[0], before, slots[-1], case)
+
+
+def _compare(contender: Contender, slot: int, before: Sequence[torch.Tensor], other: int, case: Case) -> None:
+    """What one slot held beside what another holds, after calls on the same values.
+
+    Raises:
+        RejectedError: NONDETERMINISTIC.
+    """
+    regions = contender.layout.slots[slot].outputs
+    for region, first, second in zip(regions, before, contender.arena.outputs(other), strict=True):
         if differing := int((_bits(first) != _bits(second)).sum()):
             raise RejectedError(
                 EvaluationStatus.NONDETERMINISTIC, _unequal(region.name, differing, case), contender.log()

@@ -42,11 +42,15 @@ def examine(runner: Runner, options: Options, gauge: Gauge | None = None) -> lis
     if not cuda:
         return [*found, *_canaries(runner, options), *_timing(runner, options)]
     try:
-        gauge = gauge or NvmlGauge(options.cuda_index)
+        gauge = gauge or NvmlGauge(runner.device.get("uuid") or options.cuda_index)
         # The judge's own specimens and baseline are there before the level is taken.
-        _judge(runner, for_device(options.device)[-1].candidate, _WARM_UP_S)
+        _judge(runner, for_device(options.slot)[-1].candidate, _WARM_UP_S)
         before = gauge.sample()
-        found += [*gpu.examine(before, host.neighbours()), kernel_log.examine(kernel_log.read())]
+        found.append(host.shared_service())
+        found += [
+            *gpu.examine(before, host.neighbours()),
+            kernel_log.examine(kernel_log.read(), runner.device.get("bus", "")),
+        ]
         found += _canaries(runner, options)
         found.append(gpu.await_memory(gauge, before.memory_used_bytes, _KILL_WAIT_S))
         found += _timing(runner, options)
@@ -105,7 +109,7 @@ def _judge(runner: Runner, candidate: Candidate, deadline_s: float) -> Evaluatio
 
 
 def _canaries(runner: Runner, options: Options) -> list[Finding]:
-    return [_fate(runner, canary) for canary in for_device(options.device)]
+    return [_fate(runner, canary) for canary in for_device(options.slot)]
 
 
 def _fate(runner: Runner, canary: Canary) -> Finding:
@@ -123,7 +127,7 @@ def _timing(runner: Runner, options: Options) -> list[Finding]:
     if options.device == "interpret":
         text = "the interpreter gives no times"
         return [Finding(name="repeatability", fine=True, text=text, section="timing")]
-    honest = for_device(options.device)[-1]
+    honest = for_device(options.slot)[-1]
     evaluations = [_judge(runner, honest.candidate, honest.deadline_s) for _ in range(_REPEATS)]
     times_us = [one.median_us for one in evaluations if one.median_us is not None]
     if len(times_us) < _REPEATS or any(one.status is not EvaluationStatus.PASSED for one in evaluations):

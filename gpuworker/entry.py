@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from search.workload import Workload
 
 _MEMORY_BACK_S = 0.5
+_CHECKED_SLOTS = 10
+"""Every specimen of a case, and one of them again."""
 SHOWN, HIDDEN = Role(0), Role(5, silent=True)
 
 
@@ -65,7 +67,11 @@ class Entry:
         """
         court, workload = self.court, self.stick.workload
         which = None if self.is_replayed else hidden
-        counts = yardstick.slot_counts(workload, court.device.budget, self.timed, hidden=which)
+        # Replayed calls of a case are checked side by side.
+        checked = _CHECKED_SLOTS if self.is_replayed else 1
+        counts = yardstick.slot_counts(
+            workload, court.device.budget, self.timed, hidden=which, checked=checked
+        )
         plan = layout.plan(workload, counts)
         role = dataclasses.replace(
             HIDDEN if hidden else SHOWN,
@@ -76,13 +82,18 @@ class Entry:
             return self._started(plan, role, hidden=hidden)
         except InfrastructureError:
             # Memory that the last candidate held comes back a little after its end.
+            court.block.await_ends()
             time.sleep(_MEMORY_BACK_S)
             return self._started(plan, role, hidden=hidden)
 
     def _started(self, plan: Layout, role: Role, *, hidden: bool) -> Contender:
         court = self.court
-        kind = Replayer if self.built.plans else Contender
-        contender = kind(court.block, court.device, plan, role)
+        kind = Replayer if self.is_replayed else Contender
+        if not self.is_replayed:
+            court.unpark()
+            court.block.await_ends()
+        arena = court.buffers(plan) if self.is_replayed and role.sealed else None
+        contender = kind(court.block, court.device, plan, role, arena)
         files = [_file(code) for code in self._files(hidden=hidden)]
         try:
             contender.load(self._program(), files, self.patience)

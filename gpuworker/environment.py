@@ -48,9 +48,14 @@ def environment(facts: DeviceFacts, workload_hash: str) -> Environment:
         device=facts.model,
         driver=facts.driver,
         runtime=facts.runtime,
-        policy=f"{facts.sandbox} {_CLOCKS[facts.device_class == 'cpu']} cores={facts.cores}",
+        policy=f"{facts.sandbox} {_CLOCKS[facts.device_class == 'cpu']} cores={_cores(facts)}",
         workload=workload_hash,
     )
+
+
+def _cores(facts: DeviceFacts) -> str:
+    """Which ones a time was taken on; of a GPU's host code it matters only how many it has."""
+    return facts.cores if facts.device_class == "cpu" else str(len(facts.cores.split(",")))
 
 
 def baseline_name(facts: DeviceFacts) -> str:

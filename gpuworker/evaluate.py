@@ -23,9 +23,11 @@ from gpuworker import (
 )
 from gpuworker.built import Built
 from gpuworker.contender import Contender, Patience, cell_order
+from gpuworker.court import HOST_CODE_WEAR, REPLAY_WEAR
 from gpuworker.devices.device import DeviceBusyError
 from gpuworker.entry import SHOWN, Entry, python_program
 from gpuworker.report import Report
+from gpuworker.shop import BUILD_S
 from gpuworker.timing import EFFORTS, Match
 from gpuworker.verdicts import InfrastructureError, RejectedError
 from search.records import (
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from search.workload import Case
 
 _LEASE_WAIT_S = 90.0
+_BATCH_BUILD_S = 25.0
+"""A member of a batch that takes longer to build ends as TIMEOUT; the others are judged meanwhile."""
 _PASS_S = 10.0
 _INTERPRETED_PASS_S = 60.0
 _NOISE = {EvaluationStatus.UNSTABLE_TIMING, EvaluationStatus.TIMING_MISMATCH}
@@ -101,7 +105,10 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
         )
         _keep_contract(report.verdicts)
     with report.stage(EvaluationStage.BUILD) as details:
-        built = court.ahead.take(_key("build", request), lambda: _built(candidate, workload, court, deadline))
+        built = court.ahead.take(
+            _key("build", request),
+            lambda: _built(candidate, workload, court, min(deadline, time.monotonic() + BUILD_S)),
+        )
         details.update(built.details)
         plan = built.plans.get(False)
         seen = launched.verdicts(report.verdicts, request.contract, plan, workload, candidate)
@@ -114,7 +121,8 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
     started = time.monotonic()
     if request.purpose is Purpose.PROMOTE:
         court.forget(workload.hash)  # nobody has met the values that it is promoted on
-    stick = court.yardstick(workload, [case.name for case in cases])
+    wear = REPLAY_WEAR if built.plans else HOST_CODE_WEAR
+    stick = court.yardstick(workload, [case.name for case in cases], wear=wear)
     # Making specimens is our work and not in the candidate's time.
     deadline += time.monotonic() - started
     most_s = _INTERPRETED_PASS_S if untimed else _PASS_S
@@ -135,9 +143,12 @@ def prepare(requests: Sequence[EvaluationRequest], court: Court) -> None:
             candidate = intake.admit(request.candidate, workload, gpu=court.device.index >= 0)
         except RejectedError:
             continue
-        deadline = time.monotonic() + request.deadline_s
+        most_s = min(request.deadline_s, _BATCH_BUILD_S)
         jobs.append((_key("screen", request), partial(_screened, request, candidate, court)))
-        jobs.append((_key("build", request), partial(_built, candidate, workload, court, deadline)))
+        jobs.append((_key("build", request), partial(_built_within, candidate, workload, court, most_s)))
+    court.batch = tuple(_key("build", request) for request in requests)
+    if court.device.index >= 0:
+        court.block.spare(cell_order(court.device, SHOWN, 0))
     court.ahead.start(jobs)
 
 
@@ -148,6 +159,11 @@ def _key(kind: str, request: EvaluationRequest) -> Key:
 
 def _screened(request: EvaluationRequest, candidate: Candidate, court: Court) -> tuple[ClauseVerdict, ...]:
     return court.shop.screen(candidate, request.contract)
+
+
+def _built_within(candidate: Candidate, workload: Workload, court: Court, most_s: float) -> Built:
+    """Time counts from when it begins, not from when a batch was announced."""
+    return _built(candidate, workload, court, time.monotonic() + most_s)
 
 
 def _built(candidate: Candidate, workload: Workload, court: Court, deadline: float) -> Built:
@@ -232,6 +248,7 @@ def _check_and_time(entry: Entry, cases: list[Case], tier: Tier, report: Report)
                 with conditions.noted(entry.court.device, details):
                     passes_us = _time(running[case.hidden], case, entry, tier, report)
                 details["passes_us"] = [list(pair) for pair in passes_us]
+        _park(running, entry.court)
     except torch.OutOfMemoryError as error:
         if entry.is_replayed:
             raise
@@ -247,7 +264,9 @@ def _check_and_time(entry: Entry, cases: list[Case], tier: Tier, report: Report)
 def _examine(entry: Entry, report: Report, running: dict[bool, Contender]) -> None:
     """Smoke, correctness and integrity; the contenders that passed stay, by whether they run hidden cases."""
     with report.stage(EvaluationStage.SMOKE) as details:
+        began = time.monotonic()
         running[False] = entry.start(hidden=False)
+        details["start_seconds"] = round(time.monotonic() - began, 4)
         details["case"] = correctness.smoke(running[False], entry)
     with report.stage(EvaluationStage.CORRECTNESS) as details:
         details["calls"] = correctness.check(running[False], entry, hidden=False)
@@ -269,6 +288,15 @@ def _start_beside(entry: Entry, running: dict[bool, Contender]) -> Contender:
         raise RejectedError(EvaluationStatus.OOM, _NO_ROOM) from None
 
 
+def _park(running: dict[bool, Contender], court: Court) -> None:
+    """A replay that passed leaves nothing behind but its buffers."""
+    contenders = set(running.values())
+    if all(contender.is_trusted for contender in contenders):
+        running.clear()
+        for contender in contenders:
+            court.park(contender)
+
+
 def _close(running: dict[bool, Contender]) -> None:
     for contender in set(running.values()):
         contender.close()
@@ -282,7 +310,7 @@ def _time(
     match = Match(
         contender, entry.stick, case.name, EFFORTS[entry.court.device.index >= 0][tier], entry.patience
     )
-    with entry.court.device.lease(_LEASE_WAIT_S):
+    with entry.court.device.lease(_LEASE_WAIT_S), entry.court.block.hushed(patient=tier is Tier.FULL):
         result = match.play(entry.court.ceiling)
     contender.census()
     report.timed(result, entry.stick.workload)

@@ -36,22 +36,25 @@ if TYPE_CHECKING:
 
 PASS = struct.Struct("=8sI")
 """A nonce that the answer must repeat, and how many slot numbers (32 bit) follow."""
+CONTEXT = b"C"
+"""Said by an inmate that has made the context of its device, before it knows what it will run."""
 SECONDS = struct.Struct("=d")
 """After the nonce, where a process of ours or the baseline answers with a time."""
 
 
-def main(profile: Profile, mode: sandbox.Mode, control: int, device: int = -1) -> None:
+def main(profile: Profile, mode: sandbox.Mode, control: int, device: str = "") -> None:
     """Take the order and carry it out; returns when the judge closes the socket."""
-    if device >= 0:
+    if device:
         from gpuworker.cuda import driver
 
-        driver.open_context(device)
+        driver.open_context(driver.number_of(device))
+        os.write(control, CONTEXT)
     with socket.socket(fileno=control) as judge:
         try:
             frame = wire.receive(judge)
             match profile:
-                case Profile.CONTENDER:
-                    _contend(judge, frame, mode)
+                case Profile.CONTENDER | Profile.COMPARED:
+                    _contend(judge, frame, profile, mode)
                 case Profile.BUILD:
                     workshop.build(frame, mode)
                 case Profile.REHEARSE:
@@ -66,18 +69,18 @@ def main(profile: Profile, mode: sandbox.Mode, control: int, device: int = -1) -
             return
 
 
-def _contend(judge: socket.socket, frame: wire.Frame, mode: sandbox.Mode) -> None:
+def _contend(judge: socket.socket, frame: wire.Frame, profile: Profile, mode: sandbox.Mode) -> None:
     order = frame.document
-    program = Program.load(order["program"])
+    program = _program(order)
     layout = Layout.load(order["layout"])
-    if program.adapter == "native" and order["device"] < 0:
+    if program.adapter == "native" and not order["device"]:
         become_launcher(order, program, layout, (judge.fileno(), *frame.files), mode)
     memory = _attached(order, layout, frame.files)
     if program.adapter == "replay":
         _replay(judge, frame, layout, memory, mode)
     prepare(program)
     judge.sendall(bytes.fromhex(order["attached"]))
-    sandbox.apply_filter(Profile.CONTENDER, mode)
+    sandbox.apply_filter(profile, mode)
     with _Ending(Exit.LOAD_FAILED):
         unpack_cache(program, frame.files[2:])
         calls = ADAPTERS[program.adapter](program, layout, memory, frame.files[2:])
@@ -91,7 +94,7 @@ def _contend(judge: socket.socket, frame: wire.Frame, mode: sandbox.Mode) -> Non
 
 
 def _rehearse(frame: wire.Frame, mode: sandbox.Mode) -> None:
-    program, layout = Program.load(frame.document["program"]), Layout.load(frame.document["layout"])
+    program, layout = _program(frame.document), Layout.load(frame.document["layout"])
     memory = _attached(frame.document, layout, frame.files)
     prepare(program)
     sandbox.apply_filter(Profile.REHEARSE, mode)
@@ -119,12 +122,24 @@ def _trace(frame: wire.Frame, mode: sandbox.Mode) -> None:
     tracer.trace(frame, mode)
 
 
+def _program(order: dict[str, Any]) -> Program:
+    """The program with its GPU's number as this cell counts, which sees one GPU of perhaps several."""
+    program = Program.load(order["program"])
+    if not order["device"] or program.device < 0:
+        return program
+    from gpuworker.cuda import driver
+
+    return program.model_copy(update={"device": driver.number_of(order["device"])})
+
+
 def _attached(order: dict[str, Any], layout: Layout, files: Sequence[int]) -> Attachment:
-    if order["device"] < 0:
+    if not order["device"]:
         return CpuAttachment(layout, files[:2], sealed=order["sealed"])
+    from gpuworker.cuda import driver
     from gpuworker.devices.cuda import CudaAttachment
 
-    return CudaAttachment(order["device"], layout, files[:2], sealed=order["sealed"])
+    number = driver.number_of(order["device"])
+    return CudaAttachment(number, layout, files[:2], sealed=order["sealed"])
 
 
 def _replay(

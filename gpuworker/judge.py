@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gpuworker import canary, environment, wire
+from gpuworker.baselines.measure import measure
 from gpuworker.cells import CellBlock
 from gpuworker.court import Court
 from gpuworker.devices.cpu import CpuDevice
+from gpuworker.devices.device import DeviceBusyError
 from gpuworker.evaluate import evaluate, prepare
 from gpuworker.health.gpu import GaugeError
 from gpuworker.mutants.selftest import examine
 from gpuworker.shop import Shop
 from gpuworker.verdicts import InfrastructureError, RejectedError
-from search.records import EvaluationRequest
+from search.records import EvaluationRequest, Tier
 from search.workload import Workload
 
 if TYPE_CHECKING:
@@ -55,10 +57,24 @@ def _answer(document: dict[str, Any], court: Court) -> dict[str, Any] | None:
     if "batch" in document:
         prepare([EvaluationRequest.load(one) for one in document["batch"]], court)
         return None
+    if "first_built" in document:
+        return {"event": "built", "place": court.first_built(document["first_built"])}
+    if "baselines" in document:
+        return _compared(document, court)
     if "workload" in document:
         return _examined(document, court)
     evaluation = evaluate(EvaluationRequest.load(document["request"]), court)
     return {"event": "record", "evaluation": evaluation.dump()}
+
+
+def _compared(document: dict[str, Any], court: Court) -> dict[str, Any]:
+    """Times of named baselines."""
+    workload, tier = Workload.load(document["workload"]), Tier(document["tier"])
+    try:
+        found = measure(court, workload, document["baselines"], tier)
+    except (RejectedError, InfrastructureError, DeviceBusyError) as error:
+        return {"event": "refused", "message": str(error)}
+    return {"event": "compared", "baselines": found}
 
 
 def _examined(document: dict[str, Any], court: Court) -> dict[str, Any]:
@@ -81,14 +97,6 @@ def _device(options: Options, mode: Mode, runtime: str) -> Device:
     return device
 
 
-def nodes(options: Options) -> tuple[str, ...]:
-    """Device files that a cell with a GPU needs."""
-    if options.cuda_index < 0:
-        return ()
-    wanted = [f"nvidia{options.cuda_index}", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
-    return tuple(f"/dev/{name}" for name in wanted if Path(f"/dev/{name}").exists())
-
-
 def _open(zygote: socket.socket, options: Options, mode: Mode) -> Court:
     compiler = environment.compiler_version()
     device = _device(options, mode, environment.runtime(compiler))
@@ -96,7 +104,8 @@ def _open(zygote: socket.socket, options: Options, mode: Mode) -> Court:
     torch.set_num_threads(len(device.judge_cores))
     mount_point = Path(options.state) / "root"
     mount_point.mkdir(exist_ok=True)
-    block = CellBlock(zygote, mode, str(mount_point), nodes(options))
+    block = CellBlock(zygote, mode, str(mount_point), device.nodes)
     canary.prove(block, device)
-    shop = Shop(block, device, Path(options.state), compiler)
-    return Court(block, device, shop, interpret=options.device == "interpret")
+    state = Path(options.state)
+    shop = Shop(block, device, state, compiler)
+    return Court(block, device, shop, state, interpret=options.device == "interpret")

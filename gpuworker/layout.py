@@ -2,6 +2,10 @@
 
 A slot is one full set of inputs and outputs of one case. Around every output lie guard bands, which nobody may
 touch; the space behind an input is padding, since reading a little too far is no crime.
+
+Every tensor is contiguous; inputs start on a page, outputs on 128 bytes. Variants with other strides or starts are not
+made: the ABI gives compiled kernels bare pointers and sizes, so a kernel may count on both, as Triton's own
+specialisation does. What a workload wants strided it declares as a larger tensor and an index or an axis.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ class Options(Record):
     """What a worker is started with."""
 
     device: str = "cpu"
-    """`cpu`, `interpret`, `cuda:` and the number of a GPU, or the class that GPU 0 must be of, e.g. `h200`."""
+    """`cpu`, `interpret`, `cuda:1`, or the class that a GPU must be of: `h200` for the first one, `h200:1`."""
     cores: tuple[int, ...] = ()
     """Cores for candidates; empty: the last usable one."""
     unsandboxed: bool = False
@@ -30,4 +30,10 @@ class Options(Record):
     @property
     def device_class(self) -> str:
         """The class that the device must be of; empty where any will do."""
-        return "" if self.device.partition(":")[0] in {"cpu", "interpret", "cuda"} else self.device
+        kind = self.device.partition(":")[0]
+        return "" if kind in {"cpu", "interpret", "cuda"} else kind
+
+    @property
+    def slot(self) -> str:
+        """The device under one name, however it was asked for: `cpu`, `interpret`, `cuda:0`."""
+        return f"cuda:{self.cuda_index}" if self.cuda_index >= 0 else self.device

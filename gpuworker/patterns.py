@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuworker.compare import Expected, wrong_elements
+from gpuworker.dtypes import readable
 from search.records import EvaluationStatus
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def explain(
         expected: what it should be.
         unwritten: mask of elements that still hold the judge's pattern.
     """
+    output = readable(output)
     wrong = wrong_elements(output, expected)
     share = f"{int(wrong.sum())} of {wrong.numel()} elements of `{name}` are wrong"
     if bool(unwritten.all()):

@@ -40,6 +40,8 @@ class Program(Record):
     """Triton runs in its interpreter."""
     golden: bool = False
     """The reference computes in float64."""
+    compiled: bool = False
+    """The reference goes through `torch.compile`."""
     threads: int = 1
     device: int = -1
     """Number of the GPU that it runs on; -1 for a CPU."""

@@ -76,7 +76,7 @@ def _order(entry: Entry, plan: LaunchPlan) -> bytes:
         plan=plan,
         layout=layout.plan(workload, {case.name: 1 for case in small}),
         inputs=tuple(tuple(_bytes(value) for value in one.inputs) for one in specimens),
-        device=entry.court.device.index,
+        device=entry.court.device.bus,
     )
     return order.model_dump_json().encode()
 

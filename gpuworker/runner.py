@@ -31,6 +31,8 @@ ALIVE_S = 5.0
 _START_S = 120.0
 _SPARE_S = 300.0
 """On top of a request's own deadline: making specimens, waiting for the device's lease."""
+_NUMBERING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""Which GPU is `cuda:1`, for the judge as for the operator."""
 _log = logging.getLogger(__name__)
 
 
@@ -83,19 +85,51 @@ class Runner:
     def evaluate(
         self, requests: Sequence[EvaluationRequest], alive: Callable[[], None]
     ) -> Iterator[Evaluation]:
-        """Judge requests in order; `alive` is called every few seconds meanwhile.
+        """Judge requests; answers come in the order of the requests, as soon as that allows."""
+        early: dict[int, Evaluation] = {}
+        given = 0
+        for place, evaluation in self.judged(requests, alive):
+            early[place] = evaluation
+            while given in early:
+                yield early.pop(given)
+                given += 1
 
-        What needs no device is done for a whole batch first, side by side.
+    def judged(
+        self, requests: Sequence[EvaluationRequest], alive: Callable[[], None]
+    ) -> Iterator[tuple[int, Evaluation]]:
+        """Judge requests, those first that are built first; places in `requests` with their evaluations.
+
+        What needs no device is done for a whole batch side by side. `alive` is called every few seconds meanwhile.
         """
         if len(requests) > 1 and self._judge is not None:
             self._announce(requests)
-        for request in requests:
-            if self._quarantine and (reason := self._quarantine.reason):
-                yield self._lost(request, 0.0, f"the device is in quarantine until a doctor passes: {reason}")
-                continue
-            evaluation = self._one(request, alive)
-            self._count(evaluation)
-            yield evaluation
+        waiting = list(range(len(requests)))
+        while waiting:
+            place = waiting.pop(self._next(requests, waiting, alive))
+            yield place, self._counted(requests[place], alive)
+
+    def _counted(self, request: EvaluationRequest, alive: Callable[[], None]) -> Evaluation:
+        if self._quarantine and (reason := self._quarantine.reason):
+            return self._lost(request, 0.0, f"the device is in quarantine until a doctor passes: {reason}")
+        evaluation = self._one(request, alive)
+        self._count(evaluation)
+        return evaluation
+
+    def _next(
+        self, requests: Sequence[EvaluationRequest], waiting: Sequence[int], alive: Callable[[], None]
+    ) -> int:
+        """Which of the waiting ones to judge now."""
+        if len(waiting) == 1 or self._judge is None:
+            return 0
+        try:
+            wire.send(self._judge, {"first_built": list(waiting)})
+        except wire.WireClosedError:
+            return 0  # the request finds out
+        most_s = max(requests[place].deadline_s for place in waiting) + _SPARE_S
+        answer = self._receive(time.monotonic() + most_s, alive)
+        if answer is None:
+            self.close()
+        return answer["place"] if answer else 0
 
     def _count(self, evaluation: Evaluation) -> None:
         if self._quarantine is None:
@@ -181,7 +215,9 @@ def _environment() -> dict[str, str]:
     """All that anything below may know of us: where our packages are, and one thread per process at import."""
     root = str(Path(next(iter(gpuworker.__path__))).resolve().parent)
     packages = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    numbering = {name: os.environ[name] for name in _NUMBERING if name in os.environ}
     return {
+        **numbering,
         "PATH": "/usr/bin:/bin",
         "PYTHONPATH": os.pathsep.join([root, *packages]),
         "LANG": "C.UTF-8",

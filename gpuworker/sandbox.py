@@ -68,6 +68,8 @@ class Limits(Record):
     file_bytes: int = 4 * 1024 * 1024
     """Longest file it may write, its log included."""
     files: int = 64
+    tmp_bytes: int = TMP_BYTES
+    """Room in its private folder."""
     device: bool = False
     """A GPU's driver reserves far more addresses than it uses, so data is limited instead of address space."""
 
@@ -122,20 +124,21 @@ def slot_uid(worker_pid: int, slot: int) -> int:
     return FIRST_UID + worker_pid % _WORKERS * _SLOTS_PER_WORKER + slot % _SLOTS_PER_WORKER
 
 
-def raise_walls(mount_point: str, view: View, nodes: Iterable[str] = ()) -> None:
+def raise_walls(mount_point: str, view: View, nodes: Iterable[str] = (), tmp_bytes: int = TMP_BYTES) -> None:
     """In the first process of a new pid namespace: own mounts, network, IPC and host name, and a minimal root.
 
     Args:
         mount_point: empty folder that becomes the root.
         view: what is there.
         nodes: device files to add, for the view that has a device.
+        tmp_bytes: room in the private folder.
     """
     linux.unshare(_NAMESPACES)
     linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", mount_point, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1m,mode=755")
     root = Path(mount_point)
     # Before the rest: this Python may itself lie below /tmp, and must not be hidden.
-    _mount_private(root)
+    _mount_private(root, tmp_bytes)
     for source in _readable(view):
         _bind(source, root)
     if view is View.LIBRARIES and (root / "usr/lib/python3").is_dir():
@@ -147,12 +150,12 @@ def raise_walls(mount_point: str, view: View, nodes: Iterable[str] = ()) -> None
     linux.mount("none", "/", "", linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID)
 
 
-def _mount_private(root: Path) -> None:
+def _mount_private(root: Path, tmp_bytes: int) -> None:
     (root / "proc").mkdir()
     quiet = linux.MS_NOSUID | linux.MS_NODEV
     linux.mount("proc", str(root / "proc"), "proc", quiet | linux.MS_NOEXEC)
     (root / "tmp").mkdir()
-    linux.mount("tmpfs", str(root / "tmp"), "tmpfs", quiet, f"size={TMP_BYTES},mode=1777,nr_inodes=4096")
+    linux.mount("tmpfs", str(root / "tmp"), "tmpfs", quiet, f"size={tmp_bytes},mode=1777,nr_inodes=4096")
 
 
 def _readable(view: View) -> Iterator[Path]:

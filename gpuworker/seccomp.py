@@ -29,6 +29,8 @@ class Profile(StrEnum):
     """Host code of a candidate without a device: it starts compilers, like a build."""
     REHEARSE = "rehearse"
     """The same with a device, before anything is judged."""
+    COMPARED = "compared"
+    """A baseline that compiles itself when it is first called."""
     EXAMINE = "examine"
     """A tool of the device's maker around a replay: our code and theirs, so no call is filtered."""
 
@@ -100,7 +102,7 @@ _DEADLY = frozenset(
 )
 _BUILD_MAY = frozenset({"fork", "vfork", "execve", "execveat", "memfd_create", "socketpair"})
 
-_BUILDING = frozenset({Profile.BUILD, Profile.TRACE, Profile.REHEARSE})
+_BUILDING = frozenset({Profile.BUILD, Profile.TRACE, Profile.REHEARSE, Profile.COMPARED})
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 MACHINES = tuple(_ARCHITECTURES)

@@ -48,6 +48,7 @@ def _evaluate(runner: Runner, requests: list[EvaluationRequest]) -> None:
         for request in waiting:
             _say({"event": "alive", "id": request.id, "token": request.token})
 
+    # In order: the other side reads one record after the other.
     for request, evaluation in zip(requests, runner.evaluate(requests, alive), strict=True):
         waiting.remove(request)
         record = {

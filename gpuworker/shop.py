@@ -136,13 +136,15 @@ class Shop:
             RejectedError: it failed, or took too long.
         """
         artefact = os.memfd_create("artefact", os.MFD_CLOEXEC)
+        began = time.monotonic()
         cell = self._block.start(order)
         try:
             cell.send(document, [artefact])
             code = cell.join(deadline)
             log = _FOLDER.sub("", cell.log())[:TEXT_LIMIT]
             if code is None:
-                raise RejectedError(EvaluationStatus.COMPILE_ERROR, "took too long to compile", log)
+                took_s = time.monotonic() - began
+                raise RejectedError(EvaluationStatus.TIMEOUT, f"did not compile within {took_s:.0f} s", log)
             if code != 0:
                 raise RejectedError(EvaluationStatus.COMPILE_ERROR, _why(code, log), log, code)
             return os.pread(artefact, most_bytes, 0)

@@ -122,7 +122,7 @@ class Match:
         Raises:
             RejectedError: a wrong output in a timed pass, UNSTABLE_TIMING, TIMING_MISMATCH.
         """
-        ours, theirs = self._warm_up(self.candidate), self._warm_up(self.stick.baseline)
+        ours, theirs = self._warm_up(self.candidate), self._baseline_s()
         specimens = iter(self.stick.shuffled(self.case))
         calls = self._calls(ours)
         samples = self._measure(calls, self._calls(theirs), specimens)
@@ -169,14 +169,25 @@ class Match:
     def _whole_s(samples: Samples) -> float:
         return median(pair.whole_s for pair in samples.candidate)
 
+    def _baseline_s(self) -> float:
+        """Rough seconds of one call of the baseline; one that waits on a GPU stays warm between candidates."""
+        if not (self.stick.baseline.is_trusted and self.case in self.stick.warm_s):
+            # Not counted: on a GPU the first call makes graphs of all slots.
+            self._pass(self.stick.baseline, self._slots(self.stick.baseline)[:1], self._checks()[:1])
+            self.stick.warm_s[self.case] = self._warm_up(self.stick.baseline)
+        return self.stick.warm_s[self.case]
+
+    def _slots(self, contender: Contender) -> list[int]:
+        return contender.layout.of_case(self.case)
+
+    def _checks(self) -> list[Specimen]:
+        """Specimens of the checks, of one flavour."""
+        checks = self.stick.checks[self.case]
+        return [one for one in checks if one.flavour == checks[0].flavour]
+
     def _warm_up(self, contender: Contender) -> float:
         """Run for a while on values of the checks; rough seconds of one call."""
-        slots = contender.layout.of_case(self.case)
-        checks = [
-            one
-            for one in self.stick.checks[self.case]
-            if one.flavour == self.stick.checks[self.case][0].flavour
-        ]
+        slots, checks = self._slots(contender), self._checks()
         spent, fastest, calls, filled = 0.0, math.inf, 1, 0
         while spent < WARM_UP_S:
             specimens = list(itertools.islice(itertools.cycle(checks), calls))
@@ -191,7 +202,7 @@ class Match:
         return fastest
 
     def _measure(self, ours: int, theirs: int, specimens: Iterator[Specimen]) -> Samples:
-        """Pairs of both in turns, until they are enough, or time or unused specimens run out."""
+        """Pairs of both in turns (ABBA), until they are enough, or time or unused specimens run out."""
         samples = Samples([], [])
         stop = time.monotonic() + self.effort.most_s
         while not self._is_enough(samples, late=time.monotonic() > stop):
@@ -200,8 +211,12 @@ class Match:
                 break
             # The baseline may meet values again, so these are as many as it wants.
             lent = list(itertools.islice(itertools.cycle(given), theirs + theirs // 2))
-            samples.candidate.append(self._pair(self.candidate, ours, given))
-            samples.baseline.append(self._pair(self.stick.baseline, theirs, lent))
+            turns = [
+                (samples.candidate, self.candidate, ours, given),
+                (samples.baseline, self.stick.baseline, theirs, lent),
+            ]
+            for kept, contender, calls, values in turns if len(samples.candidate) % 2 else turns[::-1]:
+                kept.append(self._pair(contender, calls, values))
         if len(samples.candidate) < _LEAST_PAIRS:
             raise RejectedError(
                 EvaluationStatus.UNSTABLE_TIMING, "changes its pace so much that it cannot be timed"

@@ -18,6 +18,9 @@ from search.records import Record
 STARTED = b"S"
 REFUSED = b"R"
 ENDED = b"E"
+CONTEXT = inmate.CONTEXT
+_BESIDE = 5
+"""Niceness of compilers that work beside a judge that measures."""
 
 
 class CellOrder(Record):
@@ -32,8 +35,8 @@ class CellOrder(Record):
     mount_point: str
     nodes: tuple[str, ...] = ()
     """Device files."""
-    device: int = -1
-    """GPU whose context the inmate makes at once."""
+    device: str = ""
+    """PCI address of the GPU whose context the inmate makes at once."""
 
 
 def run(order: CellOrder, control: int, status: int, log: int) -> None:
@@ -44,7 +47,7 @@ def run(order: CellOrder, control: int, status: int, log: int) -> None:
     with socket.socket(fileno=status) as judge:
         try:
             if order.mode is not sandbox.Mode.UNSANDBOXED:
-                sandbox.raise_walls(order.mount_point, order.view, order.nodes)
+                sandbox.raise_walls(order.mount_point, order.view, order.nodes, order.limits.tmp_bytes)
             child = os.fork()
         except OSError as error:
             judge.send(REFUSED + str(error).encode()[:500])
@@ -64,8 +67,10 @@ def _become_inmate(order: CellOrder, control: int, log: int) -> None:
     os.setsid()
     os.sched_setaffinity(0, order.cores)
     os.chdir("/tmp")
-    if order.profile is Profile.CONTENDER:
+    if order.profile in {Profile.CONTENDER, Profile.COMPARED}:
         scheduling.claim_cores()
+    elif order.profile is Profile.TRACE:
+        os.nice(_BESIDE)
     sandbox.set_environment(
         {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "OMP_NUM_THREADS": str(len(order.cores)), "LANG": "C.UTF-8"}
     )

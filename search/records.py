@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-HARNESS_VERSION = "2"
+HARNESS_VERSION = "3"
 """Part of every environment key: raise it when the judge measures differently."""
 
 SOURCE_LIMIT_BYTES = 256 * 1024
@@ -244,6 +244,7 @@ class EventKind(StrEnum):
     STATE = "search.state"
     STAGE = "search.stage"
     ASKED = "step.asked"
+    CALLED = "step.called"
     FAILED_DRAFT = "step.failed"
     STRUCTURE = "structure.created"
     STRUCTURE_CHANGED = "structure.changed"
@@ -253,6 +254,8 @@ class EventKind(StrEnum):
     STARTED = "evaluation.started"
     RECORDED = "evaluation.recorded"
     LOST = "evaluation.lost"
+    BUDGET = "search.budget"
+    MODEL = "search.model"
     BEST = "search.best"
     RESULT = "search.result"
 

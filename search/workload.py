@@ -119,6 +119,15 @@ class Residual(Record):
 Comparator = Annotated[PlainComparator | TopkSet | Residual, Field(discriminator="type")]
 
 
+class Tolerance(Record):
+    """Allowed error of an element: `scale` · eps(dtype) · RMS of its row + `relative` · |reference|."""
+
+    scale: Annotated[float, Field(gt=0)] = 32.0
+    relative: Annotated[float, Field(ge=0)] = 1e-5
+    frobenius: Annotated[float, Field(gt=0)] = 1e-3
+    """Cap on ‖out - ref‖ / ‖ref‖."""
+
+
 class Tensor(Record):
     """Shape over axis names and element type; `shape` None is a scalar."""
 
@@ -127,6 +136,8 @@ class Tensor(Record):
     description: str = ""
     comparator: Annotated[Comparator | None, Field(exclude_if=lambda value: value is None)] = None
     """How an output is compared; floats are `close` and everything else is `exact` where nothing is said."""
+    tolerance: Annotated[Tolerance | None, Field(exclude_if=lambda value: value is None)] = None
+    """Of this output, where the workload's own is not meant for it: a float32 beside bfloat16 ones."""
 
 
 class RandomInput(Record):
@@ -217,15 +228,6 @@ class Case(Record):
     """What the format it came from allows; for this case it counts instead of the workload's own tolerance."""
 
 
-class Tolerance(Record):
-    """Allowed error of an element: `scale` · eps(dtype) · RMS of its row + `relative` · |reference|."""
-
-    scale: Annotated[float, Field(gt=0)] = 32.0
-    relative: Annotated[float, Field(ge=0)] = 1e-5
-    frobenius: Annotated[float, Field(gt=0)] = 1e-3
-    """Cap on ‖out - ref‖ / ‖ref‖."""
-
-
 class Policy(Record):
     """What a candidate may do."""
 
@@ -299,7 +301,7 @@ class Workload(Record):
     @model_validator(mode="after")
     def _comparators_fit(self) -> Self:
         for name, tensor in self.inputs.items():
-            if tensor.comparator is not None:
+            if tensor.comparator is not None or tensor.tolerance is not None:
                 raise ValueError(f"input {name}: only outputs are compared")
         for name, tensor in self.outputs.items():
             if wrong := _misfit(tensor, self.inputs):
@@ -346,6 +348,8 @@ def _misfit(output: Tensor, inputs: dict[str, Tensor]) -> str:
     """Why this output cannot be compared as it says, empty where it can."""
     comparator = output.comparator
     needed: tuple[str, ...] = ()
+    if output.tolerance is not None and not output.dtype.is_float:
+        return f"{output.dtype} is compared exactly, so it has no tolerance"
     match comparator:
         case PlainComparator(type="close") | Residual() if not output.dtype.is_float:
             return f"{output.dtype} has no tolerance, so it cannot be {comparator.type}"

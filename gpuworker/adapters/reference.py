@@ -6,6 +6,7 @@ kernel of its own, it comes after the clock has stopped.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import torch
@@ -25,12 +26,39 @@ if TYPE_CHECKING:
 def load(program: Program, layout: Layout, memory: Attachment, files: Sequence[int] = ()) -> list[Call]:
     """Import the reference and bind it to every slot."""
     run = python.import_entry(program)
+    if program.compiled:
+        run = _compiled(run)
     bind = _bind_golden if program.golden else _bind
-    if not program.clocked:
-        return [bind(run, slot, memory) for slot in layout.slots]
-    from gpuworker.cuda.graphs import deferred
+    if program.clocked:
+        from gpuworker.cuda.graphs import deferred
 
-    return list(deferred([_split(run, slot, memory) for slot in layout.slots]))
+        slots = [_split(run, slot, memory) for slot in layout.slots]
+        return list(deferred(slots, at_once=program.compiled))
+    calls = [bind(run, slot, memory) for slot in layout.slots]
+    if program.compiled:
+        calls[0]()  # where a graph is captured it has been called already
+    return calls
+
+
+def _compiled(run: Callable[..., object]) -> Callable[..., object]:
+    """For exactly the sizes of its first call, in this process, with files where a cell may write."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/tmp/inductor"
+    os.environ.setdefault("TRITON_CACHE_DIR", "/tmp/triton")
+    os.environ["USER"] = "reference"  # torch names folders after the user, and a cell's user has no name
+    import torch._dynamo.device_interface
+    import torch._inductor.config
+    import torch.utils._triton
+
+    # This process was forked from one that had no device, and torch remembers what it found there.
+    for known in vars(torch.utils._triton).values():
+        if hasattr(known, "cache_clear"):
+            known.cache_clear()
+    torch._dynamo.device_interface.init_device_reg()
+    torch._inductor.config.compile_threads = 1
+    # Such a header takes longer to make than the few programs of a reference to compile, and is a very long file.
+    torch._inductor.config.cpp_cache_precompile_headers = False
+    compiled: Callable[..., object] = torch.compile(run, mode="max-autotune-no-cudagraphs", dynamic=False)
+    return compiled
 
 
 def _split(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from gpuworker.dtypes import TORCH_TYPES
+from gpuworker.dtypes import TORCH_TYPES, readable
 
 if TYPE_CHECKING:
     from gpuworker.comparators.question import Question
@@ -36,6 +36,6 @@ class Exact:
 
 def expect(question: Question) -> Exact:
     """Keep a copy of the golden output."""
-    golden = question.golden.to(TORCH_TYPES[question.dtype], copy=True)
+    golden = readable(question.golden.to(TORCH_TYPES[question.dtype], copy=True))
     finite = bool(golden.isfinite().all()) if golden.is_floating_point() else True
     return Exact(golden.reshape(golden.shape or (1,)), finite)

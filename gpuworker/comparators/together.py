@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from gpuworker.comparators.close import Close
+from gpuworker.dtypes import readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,11 @@ def _are_close(pairs: Sequence[tuple[torch.Tensor, object]]) -> bool:
         return False
     value = torch.stack([each.value.reshape(each.row_bound.shape[0], -1) for each in expected])
     difference = (
-        torch.stack([output for output, _ in pairs]).reshape(value.shape).to(value.dtype).sub_(value).abs_()
+        torch.stack([readable(output) for output, _ in pairs])
+        .reshape(value.shape)
+        .to(value.dtype)
+        .sub_(value)
+        .abs_()
     )
     allowed = value.abs_().mul_(expected[0].relative).add_(torch.stack([each.row_bound for each in expected]))
     most = torch.tensor([each.norm_bound for each in expected], dtype=value.dtype, device=value.device)

@@ -29,6 +29,28 @@ def check(answer: tuple[Any, ...], what: str) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+_BUS_BYTES = 16
+
+
+def bus_of(index: int) -> str:
+    """PCI address of a device, by which a process that sees fewer devices finds the same one."""
+    check(cu.cuInit(0), "cuInit")
+    device = check(cu.cuDeviceGet(index), f"device {index}")
+    return str(check(cu.cuDeviceGetPCIBusId(_BUS_BYTES, device), "PCI address").split(b"\0")[0].decode())
+
+
+def number_of(bus: str) -> int:
+    """Number of the device at a PCI address among those that this process sees.
+
+    Raises:
+        CudaError: it is not among them.
+    """
+    check(cu.cuInit(0), "cuInit")
+    if int(check(cu.cuDeviceGetCount(), "count devices")) == 1:
+        return 0  # a cell has the device file of one
+    return int(check(cu.cuDeviceGetByPCIBusId(bus.encode()), f"device {bus}"))
+
+
 def open_context(index: int) -> Any:
     """The primary context of a device, made current in this thread: the one that torch uses too."""
     check(cu.cuInit(0), "cuInit")

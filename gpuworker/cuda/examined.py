@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from cuda.bindings import driver as cu
 
-from gpuworker.cuda.driver import check, open_context
+from gpuworker.cuda.driver import check, number_of, open_context
 from gpuworker.cuda.plan import LaunchPlan
 from gpuworker.cuda.replay import Replay
 from gpuworker.layout import Layout
@@ -29,7 +29,8 @@ class ExamineOrder(Record):
     """One slot for each case."""
     inputs: tuple[tuple[str, ...], ...]
     """Bytes of each slot's inputs, in base64."""
-    device: int
+    device: str
+    """PCI address."""
 
 
 class OwnMemory:
@@ -59,7 +60,7 @@ def _allocated(size_bytes: int) -> int:
 def main() -> None:
     """Run each case once."""
     order = ExamineOrder.model_validate_json(Path(sys.argv[1]).read_bytes())
-    open_context(order.device)
+    open_context(number_of(order.device))
     memory = OwnMemory(order)
     addresses = [
         [memory.locate(region.offset, output=False) for region in slot.inputs]

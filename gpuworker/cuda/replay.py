@@ -1,7 +1,7 @@
 """Replays a launch plan on the judge's slots inside a cell: our code only, in a process that lives for one candidate.
 
-A pass is a CUDA graph of all its calls, timed by events around it. Before every pass the modules are loaded
-anew and scratch memory is overwritten, so that kernels keep nothing from one pass to the next.
+A pass is a CUDA graph of all its calls, timed by events around it. Before every pass the modules of its kernels, and
+no others, are loaded anew and scratch memory is overwritten, so that kernels keep nothing from one pass to the next.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,11 +24,11 @@ from gpuworker.verdicts import Exit
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gpuworker.cuda.plan import Argument, Kernel, Launch
     from gpuworker.devices.device import Attachment
-    from gpuworker.layout import Layout, Slot
+    from gpuworker.layout import Layout
 
 _SCRATCH_BYTE = 0xA5
 _FREE_SHARED_BYTES = 48 * 1024
@@ -88,6 +89,18 @@ def addresses(layout: Layout, memory: Attachment) -> list[list[int]]:
     ]
 
 
+@dataclass(frozen=True)
+class _Packed:
+    """A launch with its arguments as the driver reads them."""
+
+    launch: Launch
+    values: list[np.ndarray[Any, Any]]
+    pointers: np.ndarray[Any, Any]
+    """To the values."""
+    address: int
+    """Of the pointers."""
+
+
 class Replay:
     """A plan on this process's mapping of the slots."""
 
@@ -116,8 +129,10 @@ class Replay:
         }
         self._addresses = addresses
         self._modules: list[Any] = []
-        self._functions: list[Any] = []
-        self._load()
+        self._functions: dict[int, Any] = {}
+        self._steps: dict[int, list[Fill | _Packed]] = {}
+        """Of the slots that were met, with arguments where they stay for every pass."""
+        self._load(range(len(plan.kernels)))
 
     def run(self, order: Sequence[int]) -> float:
         """One pass; seconds by the device's clock.
@@ -125,9 +140,10 @@ class Replay:
         Raises:
             CudaError: a kernel failed.
         """
-        self._load()
-        for number in set(order):
-            self._spoil_scratch(self._slots[number])
+        cases = {self._slots[number].case for number in order}
+        self._load({step.kernel for case in cases for step in self._cases[case].launches})
+        for case in cases:
+            self._spoil_scratch(case)
         graph = self._captured(order)
         executable = check(cu.cuGraphInstantiate(graph, 0), "graph")
         check(cu.cuGraphUpload(executable, self._stream), "graph")
@@ -142,19 +158,19 @@ class Replay:
         check(cu.cuGraphDestroy(graph), "graph")
         return milliseconds * 1e-3
 
-    def _load(self) -> None:
-        for module in self._modules:
-            check(cu.cuModuleUnload(module), "unload")
-        self._modules = [check(cu.cuModuleLoadData(cubin), "load a kernel") for cubin in self._cubins]
-        self._functions = [
-            _function(module, kernel)
-            for module, kernel in zip(self._modules, self._plan.kernels, strict=True)
-        ]
+    def _load(self, kernels: Iterable[int]) -> None:
+        """Load these, and unload whatever was there."""
+        self._functions.clear()
+        while self._modules:
+            check(cu.cuModuleUnload(self._modules.pop()), "unload")
+        for number in kernels:
+            module = check(cu.cuModuleLoadData(self._cubins[number]), "load a kernel")
+            self._modules.append(module)
+            self._functions[number] = _function(module, self._plan.kernels[number])
 
-    def _spoil_scratch(self, slot: Slot) -> None:
+    def _spoil_scratch(self, case: str) -> None:
         """A kernel that counts on zeroed scratch, or on its own earlier values, is wrong and shows it."""
-        sizes = self._cases[slot.case].scratch
-        for address, size in zip(self._scratch[slot.case], sizes, strict=True):
+        for address, size in zip(self._scratch[case], self._cases[case].scratch, strict=True):
             check(cu.cuMemsetD8Async(address, _SCRATCH_BYTE, size, self._stream), "scratch")
 
     def _captured(self, order: Sequence[int]) -> Any:
@@ -167,15 +183,21 @@ class Replay:
         return check(cu.cuStreamEndCapture(self._stream), "capture")
 
     def _call(self, number: int) -> None:
-        case = self._cases[self._slots[number].case]
-        buffers = [*self._addresses[number], *self._scratch[case.case]]
-        for step in case.steps:
+        buffers = self._buffers(number)
+        if number not in self._steps:
+            steps = self._cases[self._slots[number].case].steps
+            self._steps[number] = [
+                step if isinstance(step, Fill) else _packed_launch(step, buffers) for step in steps
+            ]
+        for step in self._steps[number]:
             if isinstance(step, Fill):
                 _fill(step, buffers, self._stream)
             else:
-                _launch(
-                    self._functions[step.kernel], self._plan.kernels[step.kernel], step, buffers, self._stream
-                )
+                kernel = step.launch.kernel
+                _launch(self._functions[kernel], self._plan.kernels[kernel], step, self._stream)
+
+    def _buffers(self, number: int) -> list[int]:
+        return [*self._addresses[number], *self._scratch[self._slots[number].case]]
 
 
 def _function(module: Any, kernel: Kernel) -> Any:
@@ -192,17 +214,18 @@ def _fill(step: Fill, buffers: list[int], stream: Any) -> None:
     check(fills[step.width](address, step.pattern, step.count, stream), "fill")
 
 
-def _launch(function: Any, kernel: Kernel, step: Launch, buffers: list[int], stream: Any) -> None:
-    values = [_packed(argument, buffers) for argument in step.arguments]
+def _packed_launch(launch: Launch, buffers: list[int]) -> _Packed:
+    values = [_packed(argument, buffers) for argument in launch.arguments]
     pointers = np.array([value.ctypes.data for value in values], np.uint64)
+    return _Packed(launch, values, pointers, pointers.ctypes.data)
+
+
+def _launch(function: Any, kernel: Kernel, packed: _Packed, stream: Any) -> None:
+    shape = (*packed.launch.grid, kernel.threads, 1, 1, kernel.shared_bytes)
     if kernel.cooperative:
-        answer = cu.cuLaunchCooperativeKernel(
-            function, *step.grid, kernel.threads, 1, 1, kernel.shared_bytes, stream, pointers.ctypes.data
-        )
+        answer = cu.cuLaunchCooperativeKernel(function, *shape, stream, packed.address)
     else:
-        answer = cu.cuLaunchKernel(
-            function, *step.grid, kernel.threads, 1, 1, kernel.shared_bytes, stream, pointers.ctypes.data, 0
-        )
+        answer = cu.cuLaunchKernel(function, *shape, stream, packed.address, 0)
     check(answer, f"launch {kernel.name}")
 
 

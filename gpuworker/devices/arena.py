@@ -56,9 +56,10 @@ class TensorArena(Arena):
         self._gaps = _gaps(layout)
         lengths = [end - start for start, end in (gap.span for gap in self._gaps)]
         random = torch.frombuffer(bytearray(secrets.token_bytes(sum(lengths))), dtype=torch.uint8)
-        self._guards = random.to(device).split(lengths)  # type: ignore[no-untyped-call]
-        for gap, guard in zip(self._gaps, self._guards, strict=True):
-            outputs.bytes[slice(*gap.span)].copy_(guard)
+        self._guard = random.to(device)
+        self._guards = self._guard.split(lengths)  # type: ignore[no-untyped-call]
+        self._found = [outputs.bytes[slice(*gap.span)] for gap in self._gaps]
+        torch._foreach_copy_(self._found, self._guards)
         self._first_gap = list(itertools.accumulate((len(slot.outputs) for slot in layout.slots), initial=0))
         self._blank: torch.Tensor | None = None
 
@@ -71,7 +72,7 @@ class TensorArena(Arena):
         views = [view for slot in values for view in self._views[slot][0]]
         given = [value for row in values.values() for value in row]
         if views:
-            torch._foreach_copy_(views, given)
+            torch._foreach_copy_([_copied(view) for view in views], [_copied(value) for value in given])
 
     @override
     def poison(self, slots: Sequence[int]) -> None:
@@ -106,24 +107,22 @@ class TensorArena(Arena):
 
     @override
     def broken_guard(self, slots: Sequence[int]) -> str:
-        whole = self._outputs.bytes
-        if whole.device.type != "cpu":
+        if self._guard.device.type != "cpu":
             # One question to the device, about all gaps.
-            found = torch.cat([whole[slice(*gap.span)] for gap in self._gaps])
-            if torch.equal(found, torch.cat(self._guards)):
+            if torch.equal(torch.cat(self._found), self._guard):
                 return ""
             slots = range(len(self._views))
         for slot in slots:
             # The gap before each output, and the one behind the last.
             for number in range(self._first_gap[slot], self._first_gap[slot + 1] + 1):
-                gap = self._gaps[number]
-                if not torch.equal(whole[slice(*gap.span)], self._guards[number]):
-                    return gap.name
+                if not torch.equal(self._found[number], self._guards[number]):
+                    return self._gaps[number].name
         return ""
 
     @override
     def close(self) -> None:
         self._views.clear()
+        self._found.clear()
         self._blank = None
         self._inputs.close()
         self._outputs.close()
@@ -158,6 +157,11 @@ def _poison_bits(size: int) -> int:
     quiet_nan = {1: 0x40, 2: 0x7FC0, 4: 0x7FC00000, 8: 0x7FF8000000000000}[size]
     # float16 has 5 exponent bits where bfloat16 has 8: 0x7FC0 is a NaN in both.
     return random | quiet_nan
+
+
+def _copied(value: torch.Tensor) -> torch.Tensor:
+    """As a type that torch copies in lists, which floats of eight bits are not."""
+    return value.view(torch.uint8) if value.element_size() == 1 and value.is_floating_point() else value
 
 
 def _bits(view: torch.Tensor) -> torch.Tensor:

@@ -105,6 +105,8 @@ class CpuDevice(Device):
         oracle_bytes=64 << 20,
     )
     index = -1
+    bus = ""
+    nodes: tuple[str, ...] = ()
     ghost = None
     gauge = None
     tensors = torch.device("cpu")

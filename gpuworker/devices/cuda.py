@@ -17,6 +17,7 @@ from gpuworker.cuda.faults import CudaError
 from gpuworker.devices.arena import TensorArena
 from gpuworker.devices.device import Attachment, Ceiling, Device, DeviceBudget, DeviceFacts, locked
 from gpuworker.dtypes import TORCH_TYPES
+from gpuworker.health import host
 from gpuworker.health.nvml import NvmlGauge
 from gpuworker.verdicts import InfrastructureError
 
@@ -139,11 +140,14 @@ class CudaDevice(Device):
             raise InfrastructureError(f"there is no CUDA device {index} here")
         torch.cuda.set_device(index)
         self.index = index
+        self.bus = driver.bus_of(index)
         self.tensors = torch.device("cuda", index)
         self._one = torch.zeros(1, device=self.tensors)
         self._usual_s: deque[float] = deque(maxlen=_REMEMBERED)
         self._state = state
-        self.contender_cores, self.judge_cores = _divided(cores)
+        self.contender_cores, self.judge_cores = host.divided(
+            cores, _CONTENDER_CORES, index, torch.cuda.device_count()
+        )
         found = torch.cuda.get_device_properties(index)
         self.ghost = GhostDevice(
             name=found.name,
@@ -155,6 +159,8 @@ class CudaDevice(Device):
         )
         self.uuid = str(found.uuid)
         self.gauge = NvmlGauge(self.uuid)
+        every = [torch.cuda.get_device_properties(one).uuid for one in range(torch.cuda.device_count())]
+        self.nodes = host.device_files(index, [NvmlGauge(str(one)).minor_number() for one in every])
         self._sweep = torch.zeros(_CLEARING * found.L2_cache_size, dtype=torch.uint8, device=self.tensors)
         self.budget = _budget(self.ghost)
         self.facts = DeviceFacts(
@@ -166,6 +172,8 @@ class CudaDevice(Device):
             sandbox=sandbox_mode,
             cores=",".join(map(str, self.contender_cores)),
             cache_bytes=found.L2_cache_size,
+            uuid=self.uuid,
+            bus=self.bus,
         )
 
     @override
@@ -205,15 +213,6 @@ class CudaDevice(Device):
     @override
     def lease(self, wait_s: float) -> AbstractContextManager[None]:
         return locked(self._state / f"cuda-{self.uuid}.lock", wait_s)
-
-
-def _divided(cores: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Cores of contenders and of the judge."""
-    usable = sorted(os.sched_getaffinity(0))
-    chosen = tuple(cores) or tuple(usable[-min(_CONTENDER_CORES, max(1, len(usable) // 2)) :])
-    if missing := set(chosen) - set(usable):
-        raise ValueError(f"cores {sorted(missing)} are not usable here, only {usable}")
-    return chosen, tuple(core for core in usable if core not in chosen) or chosen
 
 
 def _budget(ghost: GhostDevice) -> DeviceBudget:

@@ -40,6 +40,10 @@ class DeviceFacts(Record):
     """Cores that candidates run on, e.g. `1` or `2,3`; their host code, on a GPU."""
     cache_bytes: int
     """Cache that a pass must sweep over three times its size."""
+    uuid: str = ""
+    """Of a GPU, as NVML knows it."""
+    bus: str = ""
+    """PCI address of a GPU."""
 
 
 class DeviceBudget(Record):
@@ -143,11 +147,15 @@ class Device(Protocol):
     facts: DeviceFacts
     budget: DeviceBudget
     index: int
-    """Number of the GPU; -1 for a CPU."""
+    """Number of the GPU as the judge counts; -1 for a CPU."""
+    bus: str
+    """PCI address of the GPU, by which cells find it; empty for a CPU."""
     ghost: GhostDevice | None
     """What traced host code is told of it; None where host code runs with it."""
     gauge: Gauge | None
     """Where its clocks are read; None where there is nothing to read."""
+    nodes: tuple[str, ...]
+    """Device files of cells that have the device."""
     tensors: torch.device
     """Where specimens are drawn, kept and compared."""
     contender_cores: tuple[int, ...]

@@ -51,13 +51,18 @@ def parse(lines: Iterable[str]) -> list[Xid]:
     return found
 
 
-def examine(text: str | None) -> Finding:
-    """What the log since the machine started says; a log that may not be read is said and held against nobody."""
+def examine(text: str | None, bus: str = "") -> Finding:
+    """What the log since the machine started says; a log that may not be read is said and held against nobody.
+
+    Args:
+        text: of the log.
+        bus: PCI address of the device that is meant; empty: all of the machine.
+    """
     if text is None:
         return Finding(
             name="driver errors", fine=True, text="the kernel's log is not readable", section="health"
         )
-    found = parse(text.splitlines())
+    found = [xid for xid in parse(text.splitlines()) if not bus or bus.lower().startswith(xid.bus)]
     grave = [xid for xid in found if xid.of_device]
     if grave:
         last = "; ".join(f"Xid {xid.number} on {xid.bus} {xid.text}".strip() for xid in grave[-_KEPT:])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -11,7 +11,7 @@ from typing_extensions import override
 from gpuworker.health.gpu import Gauge, GaugeError, GpuProcess, GpuSample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
 class NvmlGauge(Gauge):
@@ -34,25 +34,34 @@ class NvmlGauge(Gauge):
             except ImportError as error:
                 raise GaugeError("nvidia-ml-py is not installed") from error
         self._nvml = library
+        self._open_in = 0
+        """Process that started the library: it takes milliseconds, and does not outlive a fork."""
 
     @override
     def sample(self) -> GpuSample:
-        with self._open() as handle:
-            return self._read(handle)
-
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[Any]:
-        nvml = self._nvml
         try:
-            nvml.nvmlInit()
-        except nvml.NVMLError as error:
-            raise GaugeError(f"NVML does not start: {error}") from error
-        try:
-            yield self._handle()
-        except nvml.NVMLError as error:
+            self._start()
+            return self._read(self._handle())
+        except self._nvml.NVMLError as error:
+            self._open_in = 0
             raise GaugeError(f"NVML: {error}") from error
-        finally:
-            nvml.nvmlShutdown()
+
+    def minor_number(self) -> int:
+        """Number of its device file, which need not be the number that CUDA gives it.
+
+        Raises:
+            GaugeError: the driver does not answer.
+        """
+        try:
+            self._start()
+            return int(self._nvml.nvmlDeviceGetMinorNumber(self._handle()))
+        except self._nvml.NVMLError as error:
+            raise GaugeError(f"NVML: {error}") from error
+
+    def _start(self) -> None:
+        if self._open_in != os.getpid():
+            self._nvml.nvmlInit()
+            self._open_in = os.getpid()
 
     def _handle(self) -> Any:
         if isinstance(self._device, int):

@@ -71,7 +71,9 @@ class Quarantine:
     @classmethod
     def of(cls, options: Options) -> Quarantine:
         """That of the device a worker with these options drives."""
-        words = [options.device.replace(":", "-"), *map(str, options.cores)]
+        # The cores of a GPU's worker are another matter: it is the GPU that is shut out.
+        cores = options.cores if options.cuda_index < 0 else ()
+        words = [options.slot.replace(":", "-"), *map(str, cores)]
         return cls(Path(options.state), "-".join(words))
 
     @property

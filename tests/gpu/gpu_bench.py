@@ -11,6 +11,7 @@ from gpuworker.options import Options
 from gpuworker.runner import Runner
 from search.records import Candidate, EvaluationRequest, Language, SourceFile
 from search.workload import Case, DType, Policy, RandomInput, Tensor, Tolerance, VarAxis, Workload
+from tests.gpu.gpu_device import chosen_device
 
 FOLDER = Path(__file__).parent
 SECRET = "canary-5f1e"
@@ -107,7 +108,7 @@ class Bench:
 
     def __enter__(self) -> Bench:
         os.environ["CANARY_SECRET_API_KEY"] = SECRET
-        self._runner = Runner(Options(device="cuda:0", state=str(state.folder())))
+        self._runner = Runner(Options(device=chosen_device(), state=str(state.folder())))
         self._runner.start()
         self._medians: dict[Path, float] = {}
         return self
@@ -127,6 +128,30 @@ class Bench:
         """Evaluations by file, in one batch, whose members are built side by side."""
         requests = [request_for(path) for path in paths]
         return dict(zip(paths, self._runner.evaluate(requests, lambda: None), strict=True))
+
+    def judge_variants(self, source: str, settings: list[dict[str, int]], deadline_s: float):
+        """Evaluations of knob settings of one source, in one batch."""
+        file = SourceFile(path="kernel.py", content=source)
+        requests = [
+            EvaluationRequest(
+                id=str(number),
+                token="token",
+                workload=SOFTMAX.dump(),
+                candidate=Candidate(language=Language.TRITON, sources=(file,), knobs=knobs),
+                device_class="gpu",
+                deadline_s=deadline_s,
+            )
+            for number, knobs in enumerate(settings)
+        ]
+        return list(self._runner.evaluate(requests, lambda: None))
+
+    def baselines(self, workload: Workload, names: list[str], tier: str = "fast"):
+        """Figures of named baselines."""
+        document = {"baselines": names, "workload": workload.dump(), "tier": tier}
+        answer = self._runner.ask(document, 600.0)
+        assert answer, "the judge died or did not answer"
+        assert answer["event"] == "compared", answer
+        return answer["baselines"]
 
     def least_us(self, path: Path) -> float:
         """What an honest file takes at least: its fastest tenth, which is far below its median for a wall clock."""

@@ -1,13 +1,21 @@
-"""Every Triton structure of the playbook runs on a CUDA device and is compared with its reference in float64."""
+"""Every Triton structure of the playbook runs on a CUDA device and is compared with its reference in float64.
+
+    KS_TEST_DEVICE=cuda:0,cuda:1 python -m pytest -m gpu tests/gpu/test_playbook_on_gpu.py -q -n 12
+
+Nearly all of the time is Triton's compiler, so workers of pytest-xdist share a device well; inputs and answers of a
+workload are made once in each of them.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import random
 
 import pytest
 
 from search.records import Language
+from tests.gpu.gpu_device import chosen_device
 from tests.search.agents.playbook_families import WORKLOADS
 
 torch = pytest.importorskip("torch")
@@ -41,6 +49,24 @@ CELLS = [
 ]
 
 
+@functools.cache
+def question(slug, *, larger):
+    """Sizes of all axes, inputs on the device and on the CPU, and the answers."""
+    workload = WORKLOADS[slug]
+    small, large = SIZES[workload.op_type], LARGER.get(workload.op_type, {"M": 256, "N": 2048})
+    axes = large if larger else small
+    sizes = workload.sizes(workload.cases[0].model_copy(update={"axes": axes}))
+    given = draw_inputs(workload, sizes)
+    moved = [one.cuda() if isinstance(one, torch.Tensor) else one for one in given]
+    return sizes, moved, given, answers(workload, given)
+
+
+@pytest.fixture(autouse=True)
+def device():
+    torch.set_num_threads(1)  # many processes share the machine's cores
+    torch.cuda.set_device(torch.device(chosen_device()))
+
+
 @pytest.mark.parametrize("drawn", [False, True], ids=["default", "drawn"])
 @pytest.mark.parametrize(("slug", "blueprint"), CELLS)
 def test_structure_is_right_on_the_device(slug, blueprint, drawn, tmp_path):
@@ -52,10 +78,8 @@ def test_structure_is_right_on_the_device(slug, blueprint, drawn, tmp_path):
     spec = importlib.util.spec_from_file_location("kernel", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for axes in (SIZES[workload.op_type], LARGER.get(workload.op_type, {"M": 256, "N": 2048})):
-        sizes = workload.sizes(workload.cases[0].model_copy(update={"axes": axes}))
-        given = draw_inputs(workload, sizes)
-        moved = [one.cuda() if isinstance(one, torch.Tensor) else one for one in given]
+    for larger in (False, True):
+        sizes, moved, given, right = question(slug, larger=larger)
         outputs = empty_outputs(workload, sizes, "cuda")
         try:
             module.run(*moved, *outputs)
@@ -64,7 +88,7 @@ def test_structure_is_right_on_the_device(slug, blueprint, drawn, tmp_path):
                 pytest.skip(f"{one.knobs} ask for more than the device has")
             raise
         torch.cuda.synchronize()
-        assert error(workload, outputs, answers(workload, given)) <= 1, f"{one.name} at {axes}"
+        assert error(workload, outputs, right) <= 1, f"{one.name} at {sizes}"
         for tensor, original in zip(moved, given, strict=True):
             if isinstance(tensor, torch.Tensor):
                 assert torch.equal(tensor.cpu(), original), "an input was written to"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from search.blueprint import Blueprint
     from search.records import KnobValue, Language
-    from search.workload import Workload
+    from search.workload import Tolerance, Workload
 
 Given = torch.Tensor | float
 
@@ -151,13 +151,14 @@ def empty_outputs(workload: Workload, sizes: dict[str, int], device: str = "cpu"
 
 def error(workload: Workload, outs: list[torch.Tensor], rights: list[torch.Tensor]) -> float:
     """Largest error in units of the workload's tolerance; infinite where a value is not the infinity that is right."""
-    return max(_error(workload, *pair) for pair in zip(outs, rights, strict=True))
+    tolerances = [tensor.tolerance or workload.tolerance for tensor in workload.outputs.values()]
+    return max(_error(*given) for given in zip(tolerances, outs, rights, strict=True))
 
 
-def _error(workload: Workload, out: torch.Tensor, right: torch.Tensor) -> float:
+def _error(tolerance: Tolerance, out: torch.Tensor, right: torch.Tensor) -> float:
     eps, out = torch.finfo(out.dtype).eps, out.cpu().double()
     finite = torch.where(right.isfinite(), right, 0.0)
     rms = finite.square().mean(dim=-1, keepdim=True).sqrt()
-    allowed = workload.tolerance.scale * eps * rms + workload.tolerance.relative * finite.abs()
+    allowed = tolerance.scale * eps * rms + tolerance.relative * finite.abs()
     apart = torch.where(out == right, 0.0, (out - right).abs() / allowed)
     return float(apart.nan_to_num(nan=torch.inf).max())

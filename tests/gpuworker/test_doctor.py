@@ -75,7 +75,7 @@ class FakeRunner:
     def __init__(self, options, statuses=None, times_us=(100.0,), device=DEVICE):
         self.options, self.device = options, device
         self.statuses, self.times_us = statuses or {}, list(times_us)
-        self.fates = {one.candidate.hash: one for one in canaries.for_device(options.device)}
+        self.fates = {one.candidate.hash: one for one in canaries.for_device(options.slot)}
 
     def evaluate(self, requests, alive):
         for request in requests:
@@ -168,6 +168,26 @@ def test_a_fit_gpu_passes(cuda):
     assert unfit(found) == set()
     names = {one.name for one in found}
     assert {"driver errors", "memory after a kill", "throttling, warm", "foreign processes"} <= names
+
+
+def test_a_gpu_is_examined_as_one_by_whatever_name_it_is_called(cuda, tmp_path):
+    named = Options(device="h200:1", state=str(tmp_path))
+    kinds = [{one.name for one in examined(options, Gauge(FIT))} for options in (cuda, named)]
+    assert kinds[0] == kinds[1]
+    assert "multi-process service" in kinds[1]
+
+
+def test_nvml_is_asked_about_the_device_that_is_judged_on(cuda, monkeypatch):
+    asked = []
+
+    def gauge(device):
+        asked.append(device)
+        return Gauge(FIT)
+
+    monkeypatch.setattr(doctor, "NvmlGauge", gauge)
+    examined(cuda, device=DEVICE | {"uuid": "GPU-1"})
+    examined(cuda)
+    assert asked == ["GPU-1", 0]
 
 
 @pytest.mark.parametrize(

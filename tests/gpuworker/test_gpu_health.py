@@ -124,7 +124,7 @@ class FakeNvml:
     NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC = 1, 0
     ANSWERS = {
         "nvmlInit": None,
-        "nvmlShutdown": None,
+        "nvmlDeviceGetMinorNumber": 5,
         "nvmlSystemGetDriverVersion": "580.1",
         "nvmlDeviceGetHandleByIndex": "handle",
         "nvmlDeviceGetHandleByUUID": "handle",
@@ -167,7 +167,20 @@ def test_a_sample_holds_what_nvml_says():
     assert (sample.sm_clock_mhz, sample.most_sm_clock_mhz, sample.power_w) == (1755, 1980, 120.5)
     assert (sample.remap_pending, sample.remap_failed) == (True, False)
     assert sample.processes == (GpuProcess(pid=7),)
-    assert library.calls[-1] == ("nvmlShutdown",)
+
+
+def test_the_library_is_started_once_and_again_after_an_error():
+    library = FakeNvml()
+    gauge = NvmlGauge(1, library)
+    assert gauge.minor_number() == 5
+    gauge.sample()
+    assert library.calls.count(("nvmlInit",)) == 1
+    library.broken = ("nvmlDeviceGetTemperature",)
+    with pytest.raises(GaugeError):
+        gauge.sample()
+    library.broken = ()
+    gauge.sample()
+    assert library.calls.count(("nvmlInit",)) == 2
 
 
 def test_a_device_is_found_by_its_uuid():
@@ -223,6 +236,8 @@ def test_what_the_device_did_is_held_against_it_and_what_programs_did_is_not():
     mild = kernel_log.examine(LOG.split("usb")[0])
     assert (mild.fine, mild.text) == (True, "none but 1 caused by programs")
     assert kernel_log.examine("").text == "none"
+    assert kernel_log.examine(LOG, "0000:2C:00.0").text == "none", "another device's errors"
+    assert not kernel_log.examine(LOG, "0000:1B:00.0").fine
     assert kernel_log.examine(None).fine
 
 
@@ -284,3 +299,59 @@ def test_workers_and_those_that_hold_a_gpu_are_told_from_others(tmp_path):
     (tmp_path / "11" / "fd" / "3").symlink_to("/dev/nvidia1")
     found = host.neighbours(tmp_path)
     assert (found.ours, found.visible, found.holders) == ({10, 12}, {10, 11, 12}, 1)
+
+
+def test_a_cell_that_is_ending_is_still_ours(tmp_path):
+    for pid, parent, command in (
+        (10, 1, b"python\0-m\0gpuworker.judge\0"),
+        (20, 10, b""),
+        (21, 20, b""),
+        (30, 1, b""),
+        (31, 10, b"sh\0"),
+    ):
+        (tmp_path / str(pid) / "fd").mkdir(parents=True)
+        (tmp_path / str(pid) / "cmdline").write_bytes(command)
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} (pt (main) x) Z {parent} 1 1")
+    (tmp_path / "meminfo").touch()
+    assert host.neighbours(tmp_path).ours == {10, 20, 21}
+
+
+@pytest.mark.parametrize(
+    ("files", "minors", "index", "wanted"),
+    [
+        ("0", [0], 0, "nvidia0"),
+        ("0 1", [0, 1], 1, "nvidia1"),
+        ("0 1", [1, 0], 1, "nvidia0"),
+        ("3", [3], 0, "nvidia3"),
+        ("0", [3], 0, "nvidia0"),
+        ("0 1", [1, 2], 1, "nvidia1"),
+    ],
+    ids=["one", "second", "other order", "numbers of the host", "renumbered", "two renumbered"],
+)
+def test_a_cell_gets_the_file_of_its_gpu_only(tmp_path, files, minors, index, wanted):
+    for name in [*(f"nvidia{number}" for number in files.split()), "nvidiactl", "nvidia-uvm", "null"]:
+        (tmp_path / name).touch()
+    found = host.device_files(index, minors, tmp_path)
+    assert found == tuple(str(tmp_path / name) for name in (wanted, "nvidiactl", "nvidia-uvm"))
+
+
+@pytest.mark.parametrize(
+    ("usable", "index", "count", "found"),
+    [
+        (range(16), 0, 1, ((12, 13, 14, 15), tuple(range(12)))),
+        (range(32), 0, 2, ((12, 13, 14, 15), tuple(range(12)))),
+        (range(32), 1, 2, ((28, 29, 30, 31), tuple(range(16, 28)))),
+        (range(2), 1, 2, ((1,), (1,))),
+        (range(1), 1, 4, ((0,), (0,))),
+    ],
+)
+def test_each_gpu_has_its_own_share_of_the_cores(monkeypatch, usable, index, count, found):
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda pid: set(usable))
+    assert host.divided((), 4, index, count) == found
+
+
+def test_chosen_cores_must_be_usable(monkeypatch):
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda pid: {0, 1, 2, 3})
+    assert host.divided((0, 1), 4, 0, 1) == ((0, 1), (2, 3))
+    with pytest.raises(ValueError, match=r"cores \[7\] are not usable here"):
+        host.divided((7,), 4, 0, 1)

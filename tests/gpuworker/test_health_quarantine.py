@@ -89,6 +89,9 @@ def test_a_file_that_cannot_be_read_shuts_the_device_out(device, tmp_path):
     [
         ({"device": "cpu", "cores": (2, 3)}, "quarantine-cpu-2-3.json"),
         ({"device": "cuda:1"}, "quarantine-cuda-1.json"),
+        ({"device": "cuda:1", "cores": (2, 3)}, "quarantine-cuda-1.json"),
+        ({"device": "h200"}, "quarantine-cuda-0.json"),
+        ({"device": "h200:1"}, "quarantine-cuda-1.json"),
     ],
 )
 def test_every_device_of_a_machine_has_its_own_count(tmp_path, options, name):

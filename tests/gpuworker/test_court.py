@@ -1,0 +1,236 @@
+"""What the judge keeps between candidates: buffers of replays that went well, specimens until they are worn."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+from conftest import SOFTMAX
+
+from gpuworker import cells, inmate, layout, yardstick
+from gpuworker import court as courts
+from gpuworker.cells import CellBlock, Order
+from gpuworker.court import HOST_CODE_WEAR, REPLAY_WEAR, Court
+from gpuworker.sandbox import Limits, Mode, View
+from gpuworker.seccomp import Profile
+from gpuworker.verdicts import InfrastructureError
+
+PLAN = layout.plan(SOFTMAX, {"main": 2, "odd": 1})
+OTHER = layout.plan(SOFTMAX, {"main": 3, "odd": 1})
+
+
+class Arena:
+    def __init__(self, plan=PLAN):
+        self.layout, self.closed = plan, False
+
+    def close(self):
+        self.closed = True
+
+
+class Contender:
+    def __init__(self, arena):
+        self.arena, self.ended_by = arena, None
+
+    def retire(self, block):
+        self.ended_by = block
+        return self.arena
+
+
+@pytest.fixture
+def court(tmp_path):
+    device = SimpleNamespace(index=0, judge_cores=(0, 1, 2, 3, 4), ceiling=lambda: None)
+    return Court("block", device, None, tmp_path, interpret=False)
+
+
+def test_kept_buffers_go_to_the_next_replay_of_the_same_layout_once(court):
+    contender = Contender(Arena())
+    court.park(contender)
+    assert contender.ended_by == "block"
+    assert court.buffers(PLAN) is contender.arena
+    assert court.buffers(PLAN) is None
+    assert not contender.arena.closed
+
+
+def test_buffers_that_do_not_fit_are_given_back(court):
+    kept = Contender(Arena())
+    court.park(kept)
+    assert court.buffers(OTHER) is None
+    assert kept.arena.closed
+
+
+def test_only_one_set_of_buffers_is_kept(court):
+    first, second = Contender(Arena()), Contender(Arena())
+    court.park(first)
+    court.park(second)
+    assert first.arena.closed
+    court.forget("a workload that is not known")
+    assert second.arena.closed
+    assert court.buffers(PLAN) is None
+
+
+def test_places_of_a_batch_that_another_judge_was_told_of_are_taken_in_order(court):
+    assert court.first_built([3, 5]) == 0
+
+
+def test_a_gpu_builds_fewer_at_a_time_than_it_has_cores_for(court):
+    assert court.ahead._pool._max_workers == 2
+
+
+class Stick:
+    def __init__(self):
+        self.wear, self.timed, self.closed = 0, {}, False
+
+    worn = yardstick.Yardstick.worn
+
+    def close(self):
+        self.closed = True
+
+
+def test_specimens_wear_faster_where_host_code_meets_them(court, monkeypatch):
+    made = []
+
+    def build(*_):
+        made.append(Stick())
+        return made[-1]
+
+    monkeypatch.setattr(courts.yardstick, "build", build)
+    uses = yardstick.WEAR // HOST_CODE_WEAR
+    for _ in range(uses):
+        court.yardstick(SOFTMAX, [])
+    assert len(made) == 1
+    for _ in range(yardstick.WEAR // REPLAY_WEAR):
+        court.yardstick(SOFTMAX, [], wear=REPLAY_WEAR)
+    assert len(made) == 2
+    assert made[0].closed
+    court.yardstick(SOFTMAX, [], wear=REPLAY_WEAR)
+    assert len(made) == 3
+
+
+# Cells --------------------------------------------------------------------------------------------
+
+
+class Cell:
+    def __init__(self, gone=False):
+        self.gone, self.gate, self.closed, self.frozen = gone, threading.Event(), False, []
+        self.made = False
+
+    def freeze(self):
+        self.frozen.append(True)
+
+    def thaw(self):
+        self.frozen.append(False)
+
+    def has_context(self):
+        return self.made
+
+    def ended(self):
+        return 9 if self.gone else None
+
+    def close(self):
+        assert self.gate.wait(10)
+        self.closed = True
+        if self.gone:
+            raise InfrastructureError("a cell cannot be killed")
+
+
+ORDER = Order(Profile.SCREEN, View.PYTHON, 0, (0,), Limits(memory_bytes=0, cpu_s=1))
+
+
+class Block(CellBlock):
+    """Cells from a list instead of a zygote."""
+
+    def __init__(self, *cells):
+        super().__init__(None, Mode.SANDBOXED, "")
+        self.cells = list(cells)
+
+    def _fork(self, order):
+        made = self.cells.pop(0)
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+
+def test_cells_end_in_the_background_until_they_are_waited_for():
+    block, cell = Block(), Cell()
+    block.end(cell)
+    assert not cell.closed
+    cell.gate.set()
+    block.await_ends()
+    assert cell.closed
+
+
+def test_a_cell_that_stays_is_our_fault():
+    block, cell = Block(), Cell(gone=True)
+    cell.gate.set()
+    block.end(cell)
+    with pytest.raises(InfrastructureError, match="cannot be killed"):
+        block.await_ends()
+
+
+@pytest.mark.parametrize(
+    ("made", "patient", "stopped"),
+    [
+        ([True, False], False, [False, True]),
+        ([True, True], False, [False, False]),
+        ([False, False], False, [False, False]),
+        ([False, False], True, [True, True]),
+    ],
+    ids=["one is made", "all are made", "the next one is wanted soon", "time enough"],
+)
+def test_nothing_starts_or_ends_beside_a_clock(made, patient, stopped):
+    spares, ending = [Cell() for _ in made], Cell()
+    for cell, done in zip(spares, made, strict=True):
+        cell.made = done
+    block = Block(InfrastructureError("no walls"), *spares)
+    block.spare(ORDER)
+    ending.gate.set()
+    block.end(ending)
+    with block.hushed(patient=patient):
+        assert ending.closed
+        assert [bool(cell.frozen) for cell in spares] == stopped
+    assert [cell.frozen for cell in spares] == [[True, False] if each else [] for each in stopped]
+
+
+def test_a_spare_that_failed_or_died_is_passed_over():
+    dead, good = Cell(gone=True), Cell()
+    dead.gate.set()
+    dead.close = lambda: None
+    block = Block(InfrastructureError("no walls"), dead, good)
+    block._beside = ThreadPoolExecutor(1)  # one after the other
+    block.spare(ORDER)
+    assert block.start(ORDER) is good
+
+
+@pytest.fixture
+def started():
+    """A cell with a socket whose other end is here, and no process."""
+    cell = cells.Cell.__new__(cells.Cell)
+    cell.control, other = socket.socketpair()
+    cell._inmate, writing = os.pipe()
+    cell.log = lambda: "no device"
+    cell.close = cell.control.close
+    with other:
+        yield cell, other
+    os.close(cell._inmate)
+    os.close(writing)
+
+
+def test_a_cell_says_once_that_its_context_is_made(started):
+    cell, other = started
+    assert not cell.has_context()
+    other.send(inmate.CONTEXT)
+    assert cell.has_context()
+    cell.await_context()
+    assert not cell.has_context(), "what follows belongs to the contender"
+
+
+def test_a_cell_without_a_context_is_our_fault(started):
+    cell, other = started
+    other.close()
+    with pytest.raises(InfrastructureError, match="got no context of the device: no device"):
+        cell.await_context()
+    assert cell.control.fileno() == -1, "closed"
