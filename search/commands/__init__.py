@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search.commands.bench import bench
+from search.commands.best import best
+from search.commands.import_ import import_
 from search.commands.landscape import landscape
 from search.commands.library import library
 from search.commands.record import record
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "bench": bench,
+    "best": best,
+    "import": import_,
     "landscape": landscape,
     "library": library,
     "record": record,

@@ -10,16 +10,18 @@ from pathlib import Path
 from search.landscapes.design import Design, plan
 from search.landscapes.files import SUFFIX, write_landscape
 from search.landscapes.partial import PartialFile
-from search.landscapes.recorder import Order, Recorder, assembled
+from search.landscapes.recorder import BATCH, FruitlessError, Order, Recorder, assembled
 from search.library import shipped_library, shipped_workloads
 from search.records import Language
 from search.stdio import DeviceError, StdioDevice
 from search.workload import Workload
 
-STARTS = 5
+STARTS = 8
 """Times that a device worker is started."""
 UNFINISHED = 3
 """Exit status when the time was up; the same command goes on."""
+FIRST_SHARE = 0.87
+"""Share of the time after which points that are measured are measured again, where the file is to be finished."""
 
 
 def record(arguments: list[str]) -> int:
@@ -33,9 +35,8 @@ def record(arguments: list[str]) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
-    stop_at = time.monotonic() + options.stop_after
     order = _order(options)
-    recorder, is_whole = _measured(options, order, stop_at)
+    recorder, is_whole = _measured(options, order)
     if not is_whole and not options.finish:
         _say(f"stopped with {len(recorder.partial.rows)} evaluations; the same command goes on")
         return UNFINISHED
@@ -45,33 +46,47 @@ def _record(options: argparse.Namespace) -> int:
     return 0
 
 
-def _measured(options: argparse.Namespace, order: Order, stop_at: float) -> tuple[Recorder, bool]:
+def _measured(options: argparse.Namespace, order: Order) -> tuple[Recorder, bool]:
     """Run a recorder; a device worker that dies is started again, and what it held is sent again.
 
     Raises:
-        DeviceError: it died too often.
+        DeviceError: it died too often, and what was measured is not to be written.
     """
     recorder: Recorder | None = None
+    started = time.monotonic()
     for _ in range(STARTS):
         try:
             with StdioDevice(options.device) as worker:
-                recorder = recorder or _recorder(options.out, order, worker, stop_at)
+                recorder = recorder or _recorder(options, order, worker, started)
                 recorder.device = worker
                 return recorder, recorder.run()
-        except DeviceError as error:
+        except (DeviceError, FruitlessError) as error:
             _say(f"the device worker is started again: {error}")
-    raise DeviceError(f"the device worker died {STARTS} times")
+    if recorder is not None and options.finish:
+        return recorder, False
+    raise DeviceError(f"the device worker failed {STARTS} times")
 
 
-def _recorder(out: Path, order: Order, worker: StdioDevice, stop_at: float) -> Recorder:
+def _recorder(options: argparse.Namespace, order: Order, worker: StdioDevice, started: float) -> Recorder:
     """Of the plan for the worker's device class, with what was measured before."""
     device_class = str(worker.description["device_class"])
     chosen = plan(order.narrowed, order.library, order.language, device_class, order.design)
     points = sum(map(len, chosen.points))
     _say(f"{order.name}: {len(chosen.structures)} structures, {points} points; {order.design.text}")
-    partial = PartialFile(out.with_name(out.name + ".part"), chosen.hash)
+    partial = PartialFile(options.out.with_name(options.out.name + ".part"), chosen.hash)
     partial.note_versions(worker.description)
-    return Recorder(order, chosen, partial, worker, device_class, _say, stop_at)
+    share = FIRST_SHARE if options.finish else 1.0
+    return Recorder(
+        order,
+        chosen,
+        partial,
+        worker,
+        device_class,
+        _say,
+        stop_at=started + options.stop_after,
+        repeat_at=started + share * options.stop_after,
+        batch=options.batch,
+    )
 
 
 def _order(options: argparse.Namespace) -> Order:
@@ -122,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fastest", type=_whole, default=16, help="fastest points, measured again too")
     parser.add_argument("--repeats", type=_whole, default=2, help="further evaluations of each of those")
     parser.add_argument("--deadline", type=float, default=120.0, metavar="SECONDS", help="of one evaluation")
+    parser.add_argument("--batch", type=_count, default=BATCH, help="requests that are sent at once")
     parser.add_argument("--stop-after", type=float, default=float("inf"), metavar="SECONDS")
     parser.add_argument("--finish", action="store_true", help="write what was measured when time is up")
     parser.add_argument(

@@ -5,7 +5,11 @@
 3. `schema.py` holds the records on the wire, which FlashInfer-Trace and SOL-ExecBench share.
 4. `convert.py` turns a definition with its cases into a `Workload`, and back.
 5. `flashinfer_trace.py` and `sol_execbench.py` know the folders, programs and results of their format.
-6. `folders.py` is the only file that touches a disk.
+6. `kernelbench.py`, `gpu_mode.py` and `python_function.py` take Python programs. `shapes/` reads what these compute
+   without running them, `assemble.py` makes workloads of it, `templates.py` holds the source that we write around them,
+   and `probes.py` says what a sandbox has to find out where the text does not tell.
+7. `hf_kernels.py` and `standalone.py` write a candidate for the use elsewhere.
+8. `containers.py` opens uploads: all limits, all faults. `folders.py` and it are the only files that touch a disk.
 
 `FORMATS` in `registry.py` lists them.
 """

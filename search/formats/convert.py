@@ -173,6 +173,11 @@ def foreign_name(workload: Workload) -> str:
     return workload.title if identifier(workload.title) == workload.name else workload.name
 
 
+def file_stem(workload: Workload) -> str:
+    """Name of a file or folder: that which it came from, where it can be one."""
+    return workload.title if re.fullmatch(r"\w[\w.-]{0,199}", workload.title, re.ASCII) else workload.name
+
+
 def definition_of(workload: Workload, notes: Notes, *, literals: bool) -> Definition:
     """The definition; what it cannot say is noted.
 
@@ -204,7 +209,7 @@ def _is_literal(name: str, axis: object) -> bool:
 
 def _given(record: BaseModel) -> dict[str, JsonValue]:
     """Everything but empty descriptions."""
-    document: dict[str, JsonValue] = record.model_dump(mode="json", exclude={"comparator"})
+    document: dict[str, JsonValue] = record.model_dump(mode="json", exclude={"comparator", "tolerance"})
     return {name: value for name, value in document.items() if name != "description" or value}
 
 
@@ -223,6 +228,8 @@ def _note_lost(workload: Workload, notes: Notes) -> None:
     for name, output in workload.outputs.items():
         if output.comparator is not None:
             notes.drop(workload.name, f"{name} is compared as {output.comparator.type}")
+        if output.tolerance is not None:
+            notes.drop(workload.name, f"the tolerance of {name}")
 
 
 def specs_of(workload: Workload, notes: Notes) -> list[WorkloadSpec]:

@@ -143,7 +143,7 @@ class _Reader:
 
     def _refuse(self, where: str, error: FormatError) -> None:
         self.first = self.first or error
-        self.notes.drop(where, str(error))
+        self.notes.refuse(where, error)
 
     def _read_cases(self, path: str) -> None:
         names = {path.rsplit("/", 1)[-1].removesuffix(".jsonl")}

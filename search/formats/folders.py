@@ -19,7 +19,7 @@ _MOST_FILES = 20_000
 _MOST_BYTES = 256 << 20
 
 
-def read_folder(root: Path) -> dict[str, bytes]:
+def read_folder(root: Path, endings: tuple[str, ...] = _ENDINGS) -> dict[str, bytes]:
     """Text files of a folder by path below it. Recorded tensors stay where they are.
 
     Raises:
@@ -29,7 +29,7 @@ def read_folder(root: Path) -> dict[str, bytes]:
         raise FormatError("no such folder", str(root))
     files: dict[str, bytes] = {}
     size = 0
-    for path in _regular(root):
+    for path in _regular(root, endings):
         size += path.stat().st_size
         if path.stat().st_size > FILE_LIMIT_BYTES or size > _MOST_BYTES or len(files) == _MOST_FILES:
             raise FormatError("too large to read", path.relative_to(root).as_posix())
@@ -37,12 +37,12 @@ def read_folder(root: Path) -> dict[str, bytes]:
     return files
 
 
-def _regular(root: Path) -> Iterator[Path]:
+def _regular(root: Path, endings: tuple[str, ...]) -> Iterator[Path]:
     for folder, inner, names in os.walk(root):
         inner.sort()
         for name in sorted(names):
             path = Path(folder) / name
-            if path.suffix in _ENDINGS and path.is_file() and not path.is_symlink():
+            if path.suffix in endings and path.is_file() and not path.is_symlink():
                 yield path
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from search.records import Record
 
 if TYPE_CHECKING:
+    from search.formats.probes import Probe
     from search.formats.schema import Solution, Trace
     from search.workload import Workload
 
@@ -46,6 +47,9 @@ class Remark(Record):
     where: str
     """File, with line, or the name of the thing."""
     text: str
+    line: int | None = None
+    whole: bool = False
+    """A whole item is meant, not a part of one."""
 
 
 class Report(Record):
@@ -56,6 +60,8 @@ class Report(Record):
     """Taken, but not word for word."""
     dropped: tuple[Remark, ...] = ()
     """Left out, with the reason."""
+    asked: tuple[Remark, ...] = ()
+    """Not known before the program has been run once in a sandbox."""
 
 
 @dataclass
@@ -65,6 +71,7 @@ class Notes:
     taken: list[Remark] = field(default_factory=list)
     changed: list[Remark] = field(default_factory=list)
     dropped: list[Remark] = field(default_factory=list)
+    asked: list[Remark] = field(default_factory=list)
 
     def take(self, where: str, text: str) -> None:
         """Note what was taken."""
@@ -78,15 +85,29 @@ class Notes:
         """Note what was left out and why."""
         self.dropped.append(Remark(where=where, text=text))
 
+    def refuse(self, where: str, error: FormatError) -> None:
+        """Note an item that was left out, and why."""
+        self.dropped.append(Remark(where=where, text=str(error), line=error.line, whole=True))
+
+    def ask(self, where: str, text: str) -> None:
+        """Note what needs a probe."""
+        self.asked.append(Remark(where=where, text=text))
+
     def add(self, other: Notes) -> None:
         """Take over another's lines."""
         self.taken += other.taken
         self.changed += other.changed
         self.dropped += other.dropped
+        self.asked += other.asked
 
     def report(self) -> Report:
         """The finished report."""
-        return Report(taken=tuple(self.taken), changed=tuple(self.changed), dropped=tuple(self.dropped))
+        return Report(
+            taken=tuple(self.taken),
+            changed=tuple(self.changed),
+            dropped=tuple(self.dropped),
+            asked=tuple(self.asked),
+        )
 
 
 @dataclass(frozen=True)
@@ -98,6 +119,8 @@ class Collection:
     """Programs as their format describes them; `candidate_of` of the format makes candidates of them."""
     traces: tuple[Trace, ...] = ()
     """Results from elsewhere. They were taken on another clock, so they never become evaluations of ours."""
+    probes: tuple[Probe, ...] = ()
+    """Programs that have to be run once before they can become workloads."""
 
 
 @dataclass(frozen=True)

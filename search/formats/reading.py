@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import yaml
 from pydantic import JsonValue, ValidationError
 
 from search.formats.format import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from search.formats.format import Files
     from search.records import Record
 
 FILE_LIMIT_BYTES = 32 << 20
+YAML_LIMIT_BYTES = 256 << 10
 _DEEPEST = 40
 _SHOWN = 120
 """Characters of a stranger's value that a message repeats."""
@@ -31,7 +33,7 @@ def read_record(kind: type[R], content: bytes, source: str) -> R:
     Raises:
         FormatError: it is no JSON, or not what the record says.
     """
-    return validate(kind, _decode(_text(content, source), source, None), source)
+    return validate(kind, _decode(text_of_file(content, source), source, None), source)
 
 
 def read_lines(kind: type[R], content: bytes, source: str) -> Iterator[tuple[int, R | FormatError]]:
@@ -40,7 +42,7 @@ def read_lines(kind: type[R], content: bytes, source: str) -> Iterator[tuple[int
     Raises:
         FormatError: the file as a whole is no text.
     """
-    for line, text in enumerate(_text(content, source).split("\n"), start=1):
+    for line, text in enumerate(text_of_file(content, source).split("\n"), start=1):
         if not text.strip(" \t\r"):
             continue
         try:
@@ -68,6 +70,41 @@ def from_validation(error: ValidationError, source: str, line: int | None = None
     return FormatError(first["msg"].removeprefix("Value error, "), source, line, field)
 
 
+def yaml_document(content: bytes, source: str) -> JsonValue:
+    """One YAML document of plain values, without aliases, which could grow without end.
+
+    Raises:
+        FormatError: it is none; names the line.
+    """
+    if len(content) > YAML_LIMIT_BYTES:
+        raise FormatError(f"longer than {YAML_LIMIT_BYTES} bytes", source)
+    try:
+        for token in yaml.scan(text_of_file(content, source)):
+            if isinstance(token, yaml.AliasToken):
+                raise FormatError("an alias, which is not allowed here", source, token.start_mark.line + 1)
+        document = yaml.load(content, _Loader)
+        text = json.dumps(document, allow_nan=True)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise FormatError(f"not YAML: {str(error.problem)[:_SHOWN]}", source, line) from error
+    except FormatError:
+        raise
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+        raise FormatError("not YAML of plain values", source) from error
+    return _decode(text, source, None)
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a name that appears twice in one mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping; the last of two equal names would win in silence otherwise."""
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if len(set(names)) != len(names):
+            raise yaml.MarkedYAMLError(problem="a name appears twice", problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def check_paths(files: Files) -> None:
     """Refuse paths that lead out of the set, and files too large to read.
 
@@ -81,6 +118,21 @@ def check_paths(files: Files) -> None:
             raise FormatError(f"longer than {FILE_LIMIT_BYTES} bytes", source=path)
 
 
+def text_of_file(content: bytes, source: str) -> str:
+    """The file as text, without a byte order mark.
+
+    Raises:
+        FormatError: it is empty, or not UTF-8.
+    """
+    if not content.strip():
+        raise FormatError("the file is empty", source)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise FormatError(f"byte {error.start} is not UTF-8", source, line) from error
+
+
 def json_file(document: JsonValue) -> bytes:
     """A JSON document as people like to read it."""
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
@@ -90,16 +142,6 @@ def json_lines(documents: Iterable[JsonValue]) -> bytes:
     """One document a line, in ASCII, since some readers take U+2028 and its like for the end of a line."""
     lines = [json.dumps(document, allow_nan=False) for document in documents]
     return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _text(content: bytes, source: str) -> str:
-    if not content.strip():
-        raise FormatError("the file is empty", source)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise FormatError(f"byte {error.start} is not UTF-8", source, line) from error
 
 
 def _decode(text: str, source: str, line: int | None) -> JsonValue:

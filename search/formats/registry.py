@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from search.formats import flashinfer_trace, sol_execbench
+from search.formats import flashinfer_trace, gpu_mode, kernelbench, python_function, sol_execbench
 from search.formats.format import FormatError
 
 if TYPE_CHECKING:
-    from search.formats.format import Files, Format
+    from collections.abc import Callable, Sequence
+
+    from search.formats.format import Files, Format, Notes
+    from search.formats.probes import Probe, Probed
+    from search.workload import Workload
 
 FORMATS: dict[str, Format] = {
     "flashinfer_trace": flashinfer_trace.FORMAT,
     "sol_execbench": sol_execbench.FORMAT,
+    "kernelbench": kernelbench.FORMAT,
+    "gpu_mode": gpu_mode.FORMAT,
+    "python_function": python_function.FORMAT,
 }
+
+FINISH: dict[str, Callable[[Probe, Sequence[Probed], Notes], Workload]] = {
+    "kernelbench": kernelbench.finish,
+    "gpu_mode": gpu_mode.finish,
+    "python_function": python_function.finish,
+}
+"""Formats whose programs may need a probe; each makes a workload of what the probe found."""
 
 
 def recognise(files: Files) -> Format:

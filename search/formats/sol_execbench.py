@@ -130,7 +130,7 @@ def parse(files: Files) -> tuple[Collection, Report]:
                 raise FormatError(f"{workload.title} is there twice", folder + _DEFINITION, field="name")
         except FormatError as error:
             first = first or error
-            notes.drop(folder or _DEFINITION, str(error))
+            notes.refuse(folder or _DEFINITION, error)
             continue
         notes.add(found)
         workloads[workload.name] = workload
@@ -190,7 +190,7 @@ def _solutions(files: Files, folder: str, definition: str, notes: Notes) -> Iter
             if solution.definition != definition:
                 raise FormatError(f"it is for {solution.definition}", path, field="definition")
         except FormatError as error:
-            notes.drop(path, str(error))
+            notes.refuse(path, error)
             continue
         notes.take(path, f"solution {solution.name}{_runs(solution)}")
         yield solution
