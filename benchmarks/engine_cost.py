@@ -56,13 +56,13 @@ class Stopwatch:
         original = getattr(Tuner, method)
 
         def timed(tuner: Tuner, *arguments: Any, **named: Any) -> Any:
-            started = time.perf_counter()
+            started = time.process_time()
             self.depth += 1
             try:
                 return original(tuner, *arguments, **named)
             finally:
                 self.depth -= 1
-                self.seconds += 0.0 if self.depth else time.perf_counter() - started
+                self.seconds += 0.0 if self.depth else time.process_time() - started
 
         setattr(Tuner, method, timed)
 
@@ -91,15 +91,15 @@ def cost_ms(strategy: str, trials: int, watch: Stopwatch) -> dict[int, float]:
     search, draw, costs = Search(_settings(strategy, trials)), random.Random(0), []
     while True:
         watch.read()
-        started = time.perf_counter()
+        started = time.process_time()
         asked = search.ask(1)
-        asking = time.perf_counter() - started - watch.read()
+        asking = time.process_time() - started - watch.read()
         if not asked:
             break
         outcome = _outcome(asked[0], draw)
-        started = time.perf_counter()
+        started = time.process_time()
         search.tell(asked[0].number, outcome)
-        costs.append(asking + time.perf_counter() - started - watch.read())
+        costs.append(asking + time.process_time() - started - watch.read())
     marks = [mark for mark in MARKS if mark < len(costs)] + [len(costs)]
     return {mark: 1e3 * _mean(costs[mark - max(1, mark // 10) : mark]) for mark in marks}
 

@@ -9,6 +9,8 @@
 | `KERNELSITE_HOSTS` | names under which the site is reached, comma-separated, besides this machine's own |
 | `KERNELSITE_HTTPS` | `1` when it is reached by https only: secure cookies, HSTS, hashed static files |
 | `KERNELSITE_PROXIES` | number of reverse proxies in front, whose forwarding headers are believed; 0 by default |
+| `KERNELSITE_MODEL_HOSTS` | hosts that model endpoints may name: `public`, `loopback` (this machine too) or `private` (any network); `loopback` by default where only this machine reaches the site, else `public` |
+| `KERNELSITE_MODEL_KEY_SECRETS` | words that seal providers' keys, newest first, comma-separated; the signing key by default |
 | `KERNELSITE_LOG_LEVEL` | `INFO` by default |
 | `KERNELSITE_<NAME>` | any limit of `kernelsite/searches/limits.py`, e.g. `KERNELSITE_DRIVER_LEASE_S` |
 """
@@ -79,6 +81,7 @@ INSTALLED_APPS = [
     "kernelsite.accounts",
     "kernelsite.catalog",
     "kernelsite.fleet",
+    "kernelsite.endpoints",
     "kernelsite.searches",
     "kernelsite.compare",
     "kernelsite.ops",
@@ -196,6 +199,7 @@ _LIMITS = {
     "driver_lease_s": float,
     "evaluation_lease_s": float,
     "agent_lease_s": float,
+    "room_s": float,
     "resend_after_s": float,
     "sweep_interval_s": float,
     "slice_s": float,
@@ -210,6 +214,14 @@ KERNELSITE = {
 
 DEVICE_SILENCE_S = float(os.environ.get("KERNELSITE_DEVICE_SILENCE_S") or 30)
 """A device says hello every 10 s; after this much silence it counts as offline."""
+
+# Models -------------------------------------------------------------------------------------------
+
+_SOLO = not HTTPS and not _list("KERNELSITE_HOSTS")
+MODEL_HOSTS = os.environ.get("KERNELSITE_MODEL_HOSTS") or ("loopback" if _SOLO else "public")
+if MODEL_HOSTS not in {"public", "loopback", "private"}:
+    raise ValueError(f"KERNELSITE_MODEL_HOSTS is {MODEL_HOSTS!r}: write public, loopback or private")
+MODEL_KEY_SECRETS = _list("KERNELSITE_MODEL_KEY_SECRETS") or [SECRET_KEY]
 
 # People ---------------------------------------------------------------------------------------------
 
@@ -278,5 +290,6 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         "django.server": {"handlers": [], "propagate": True},
         "daphne": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
     },
 }

@@ -7,8 +7,10 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("kernelsite.compare.urls")),
     path("", include("kernelsite.searches.urls")),
+    path("searches/", include("kernelsite.searches.calls_urls")),
     path("", include("kernelsite.catalog.urls")),
-    path("", include("kernelsite.fleet.urls")),
+    path("", include("kernelsite.searches.worker_urls")),
+    path("settings/models/", include("kernelsite.endpoints.urls")),
     path("accounts/", include("kernelsite.accounts.urls")),
     path("", include("kernelsite.ops.urls")),
 ]

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from kernelsite.compare.launch import FIRST_FOUR, ComparisonOrder, launch_comparison
 from kernelsite.searches.estimate import paces
-from kernelsite.searches.forms import COMPARE, LaunchForm, device_choices
+from kernelsite.searches.forms import COMPARE, LaunchForm, clone_fields, device_choices
 from kernelsite.searches.launch import LaunchError, language_for, launch_search, new_key
 from kernelsite.searches.models import Search
 
@@ -100,6 +100,7 @@ def _clone(search: Search) -> dict[str, Any]:
         **settings.budget.dump(),
         "probes": " ".join(map(str, settings.stages.probes)),
         "parallel": settings.parallel,
+        **clone_fields(search),
     }
 
 

@@ -1,11 +1,30 @@
-"""`Comparison`: several searches with equal settings but strategy and seed, at one matched budget."""
+"""`Comparison`: searches launched together at one matched budget; `SavedSet`: any searches, kept under a name."""
 
 from __future__ import annotations
 
+import re
+
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.urls import reverse
 from django.utils import timezone
+
+TAKEN = frozenset({"pick", "save", "data.json", "data.csv"})
+"""Words of this app's own addresses."""
+NOTE_LIMIT = 4000
+
+
+def check_slug(slug: str) -> None:
+    """A saved set's name in its address: small letters, digits and dashes, not only digits.
+
+    Raises:
+        ValidationError: it is something else, or a word of the site.
+    """
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug) or slug.isdigit():
+        raise ValidationError("use small letters, digits and single dashes, with a letter among them")
+    if slug in TAKEN:
+        raise ValidationError(f"{slug!r} is a word of the site; choose another")
 
 
 class Comparison(models.Model):
@@ -31,3 +50,26 @@ class Comparison(models.Model):
     def get_absolute_url(self) -> str:
         """Page of the comparison."""
         return reverse("compare:comparison", args=[self.pk])
+
+
+class SavedSet(models.Model):
+    """Any searches of a team that somebody put side by side, under a name and with a note."""
+
+    team = models.ForeignKey("accounts.Team", models.CASCADE, related_name="saved_sets")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    slug = models.CharField(max_length=60, validators=[check_slug])
+    title = models.CharField(max_length=200)
+    note = models.TextField(max_length=NOTE_LIMIT, blank=True, default="")
+    searches = models.ManyToManyField("searches.Search", related_name="saved_sets")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["team", "slug"], name="saved_set_slug")]
+
+    def __str__(self) -> str:
+        return f"{self.slug}: {self.title}"
+
+    def get_absolute_url(self) -> str:
+        """Page of the set."""
+        return reverse("compare:saved", args=[self.slug])

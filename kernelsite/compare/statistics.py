@@ -1,29 +1,31 @@
-"""What several seeds of several strategies allow to be said. Pure functions; rules in the documentation, "Statistics".
+"""What several seeds of several groups allow to be said. Pure functions; rules in the documentation, "Statistics".
 
 "Better" needs at least six paired seeds and an interval that excludes equality; three to five seeds show
-intervals only; fewer show curves only.
+intervals only; fewer show curves only. Resampling is that of `search.statistics`.
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from search.statistics import MIN_SEEDS, fast_p, geometric_mean_interval, probability_better
+
 INTERVAL_SEEDS = 3
-VERDICT_SEEDS = 6
-RESAMPLES = 2000
+VERDICT_SEEDS = MIN_SEEDS
 FRACTIONS = (0.25, 0.5, 1.0)
+SEED = 0
+"""Of the resampling: a page shows the same interval twice."""
 
-Curve = Sequence[tuple[int, float]]
-"""(charged evaluations, best speed-up so far), rising in both."""
+Curve = Sequence[tuple[float, float]]
+"""(spent, best speed-up so far), rising in both."""
 
 
-def best_at(curve: Curve, evaluations: float) -> float | None:
-    """Best speed-up after so many evaluations; None when nothing had passed yet."""
-    values = [speedup for order, speedup in curve if order <= evaluations]
+def best_at(curve: Curve, spent: float) -> float | None:
+    """Best speed-up after so much was spent; None when nothing had passed yet."""
+    values = [speedup for place, speedup in curve if place <= spent]
     return values[-1] if values else None
 
 
@@ -33,33 +35,44 @@ class Spread:
 
     seeds: int
     median: float
-    low: float
-    high: float
-    """Lowest and highest seed."""
+    lower: float
+    upper: float
+    """Quartiles over seeds."""
+    low: float | None = None
+    high: float | None = None
+    """95 % interval of the geometric mean over seeds; None below three."""
 
 
 def spread(values: Sequence[float | None]) -> Spread | None:
-    """Median and range over seeds; None unless every seed has a value."""
-    known = [value for value in values if value is not None]
+    """Median, quartiles and interval over seeds; None unless every seed has a value."""
+    known = sorted(value for value in values if value is not None)
     if not known or len(known) < len(values):
         return None
-    return Spread(len(known), median(known), min(known), max(known))
+    quartiles = (_quantile(known, 0.25), _quantile(known, 0.75))
+    if len(known) < INTERVAL_SEEDS:
+        return Spread(len(known), median(known), *quartiles)
+    interval = geometric_mean_interval(known, seed=SEED)
+    return Spread(len(known), median(known), *quartiles, interval.low, interval.high)
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """One arm against another over the seeds that both have finished."""
+    """One group against another over the seeds that both have."""
 
     seeds: int
+    wins: int = 0
+    """Seeds in which the first is faster."""
     ratio: float | None = None
-    """Geometric mean of the speed-up ratio; above 1 the first arm is faster."""
+    """Geometric mean of the speed-up ratio; above 1 the first group is faster."""
     low: float | None = None
     high: float | None = None
+    p_better: float | None = None
+    """Share of bootstrap resamples of seeds in which the first group is faster."""
 
     @property
     def verdict(self) -> str:
         """In words, and never more than the seeds carry."""
-        if self.seeds < INTERVAL_SEEDS or self.low is None or self.high is None:
+        if self.low is None or self.high is None:
             return "not enough seeds"
         if self.seeds < VERDICT_SEEDS:
             return "interval only"
@@ -69,33 +82,43 @@ class Pairing:
 
 
 def pair(one: Mapping[int, float], other: Mapping[int, float]) -> Pairing:
-    """Compare two arms by seed; bootstrap over seeds, percentile interval, fixed random numbers."""
+    """Compare two groups by seed; bootstrap over seeds, percentile interval, fixed random numbers."""
     seeds = sorted(one.keys() & other.keys())
-    logs = [math.log(one[seed] / other[seed]) for seed in seeds]
-    if len(logs) < INTERVAL_SEEDS:
-        return Pairing(len(logs))
-    source = random.Random(0)
-    means = sorted(sum(source.choices(logs, k=len(logs))) / len(logs) for _ in range(RESAMPLES))
-    low, high = means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
-    centre = sum(logs) / len(logs)
-    return Pairing(len(logs), math.exp(centre), math.exp(min(low, centre)), math.exp(max(high, centre)))
+    ours, theirs = [one[seed] for seed in seeds], [other[seed] for seed in seeds]
+    wins = sum(a > b for a, b in zip(ours, theirs, strict=True))
+    if len(seeds) < INTERVAL_SEEDS:
+        return Pairing(len(seeds), wins)
+    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+    interval = geometric_mean_interval(ratios, seed=SEED)
+    chance = probability_better(ours, theirs, seed=SEED)
+    return Pairing(len(seeds), wins, interval.value, interval.low, interval.high, chance)
 
 
-def middle_band(curves: Sequence[Curve], reach: int) -> list[tuple[int, float, float, float]]:
-    """Quartiles over seeds at every evaluation where some curve moves: (order, median, lower, upper).
+def middle_band(curves: Sequence[Curve], reach: float) -> list[tuple[float, float, float, float]]:
+    """Quartiles over seeds wherever some curve moves: (spent, median, lower, upper).
 
     Only where every seed has a result, up to `reach`, which every seed has got to, and only with three seeds or more.
     """
     if len(curves) < INTERVAL_SEEDS:
         return []
-    orders = sorted({order for curve in curves for order, _ in curve if order <= reach} | {reach})
+    places = sorted({place for curve in curves for place, _ in curve if place <= reach} | {reach})
     band = []
-    for order in orders:
-        values = [best_at(curve, order) for curve in curves]
-        known = sorted(value for value in values if value is not None)
+    for place in places:
+        known = sorted(value for curve in curves if (value := best_at(curve, place)) is not None)
         if len(known) == len(curves):
-            band.append((order, median(known), _quantile(known, 0.25), _quantile(known, 0.75)))
+            band.append((place, median(known), _quantile(known, 0.25), _quantile(known, 0.75)))
     return band
+
+
+def fast_p_steps(speedups: Sequence[float | None]) -> list[tuple[float, float]]:
+    """The whole `fast_p` curve as corners (p, share with a speed-up above p), from p = 0 to the highest speed-up."""
+    corners = sorted({value for value in speedups if value is not None})
+    return [(place, fast_p(speedups, place)) for place in (0.0, *corners)]
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """exp of the mean log of values above 0."""
+    return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

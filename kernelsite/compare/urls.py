@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, re_path
 
 from kernelsite.compare import launch_page, views
 
@@ -11,6 +11,11 @@ app_name = "compare"
 urlpatterns = [
     path("searches/new/", launch_page.new, name="new"),
     path("compare/", views.comparisons, name="comparisons"),
+    path("compare/pick/", views.pick, name="pick"),
+    path("compare/save/", views.save, name="save"),
+    path("compare/curves.json", views.curves_json, name="curves"),
+    re_path(r"^compare/data\.(?P<kind>json|csv)$", views.data, name="data"),
     path("compare/<int:comparison_id>/", views.comparison, name="comparison"),
-    path("compare/<int:comparison_id>/curves.json", views.curves_json, name="curves"),
+    re_path(r"^compare/(?P<slug>[a-z0-9-]{1,60})/$", views.saved, name="saved"),
+    re_path(r"^compare/(?P<slug>[a-z0-9-]{1,60})/forget/$", views.forget, name="forget"),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelsite.celery import app
+from kernelsite.fleet import control
 from kernelsite.fleet.models import Device
 from search.records import TaskName
 
@@ -12,4 +13,4 @@ from search.records import TaskName
 @app.task(name=TaskName.HELLO)
 def hello(device: dict[str, Any]) -> None:
     """Note that a device lives and what it says of itself."""
-    Device.objects.hello(device)
+    control.settle(Device.objects.hello(device))

@@ -12,12 +12,15 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from kernelsite.searches import live
-from kernelsite.searches.events import group
+from kernelsite.searches.feed import feed_of
 from kernelsite.searches.limits import limits
 
 
 class SearchConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels ships no types
-    """Sends `hello`, `delta`, `hb`, `resync`, `ctl`; understands `sync`, which a client sends after a gap."""
+    """Sends `hello`, `delta`, `hb`, `resync`, `ctl`; understands `sync`, which a client sends after a gap.
+
+    Bells collapse into one flag, so a slow client costs no memory.
+    """
 
     open_sockets: ClassVar[WeakSet[SearchConsumer]] = WeakSet()
     pump: asyncio.Task[None] | None = None
@@ -25,13 +28,14 @@ class SearchConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # chann
 
     async def connect(self) -> None:
         """Refuse before accepting; then say where the log stands and start to pump."""
-        self.search_id = self.scope["url_route"]["kwargs"]["search_id"]
-        state = await live.read_standing(self.scope, self.search_id)
+        self.feed = feed_of(self.scope["url_route"]["kwargs"]["search_id"])
+        self.watcher = live.watcher_of(self.scope)
+        state = await self._standing()
         if state is None:
             await self.close(code=4403)
             return
         self.bell = asyncio.Event()
-        await self.channel_layer.group_add(group(self.search_id), self.channel_name)
+        self.feed.attach(self.bell)
         await self.accept()
         self.open_sockets.add(self)
         await self._frame("hello", v=1, epoch=state.epoch, seq=state.seq, hb=limits().heartbeat_s)
@@ -39,22 +43,21 @@ class SearchConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # chann
         self.pump = asyncio.create_task(self._pump())
 
     async def disconnect(self, code: int) -> None:
-        """Let the pump go; correctness does not depend on this running."""
+        """Let pump and bell go; correctness does not depend on this running."""
         if self.pump is not None:
             self.pump.cancel()
-            await self.channel_layer.group_discard(group(self.search_id), self.channel_name)
-
-    async def search_bell(self, message: dict[str, Any]) -> None:
-        """Bells collapse into one flag, so a slow client costs no memory."""
-        self.bell.set()
+            self.feed.detach(self.bell)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
         """Take `sync`, at most one a second; anything else is ignored."""
         wish = live.sync_of(text_data or "")
         if wish is not None and time.monotonic() - self.synced_at > live.SYNC_GAP_S:
             self.synced_at = time.monotonic()
-            if (state := await live.read_standing(self.scope, self.search_id)) is not None:
+            if (state := await self._standing()) is not None:
                 await self._place(wish, state)
+
+    async def _standing(self) -> live.Standing | None:
+        return (await self.feed.read(live.Ask(self.watcher, None))).state
 
     async def _place(self, wish: dict[str, Any], state: live.Standing) -> None:
         self.sent, reason = live.place(wish, state)
@@ -82,10 +85,11 @@ class SearchConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # chann
     async def _pull(self) -> bool:
         """Send what the client lacks; False when there is nothing more to send, ever."""
         self.bell.clear()
-        state, events = await live.read(self.scope, self.search_id, self.sent)
-        if events:
-            first, self.sent = self.sent + 1, events[-1]["s"]
-            await self.send_json({"t": "delta", "from": first, "to": self.sent, "events": events})
+        answer = await self.feed.read(live.Ask(self.watcher, self.sent))
+        state = answer.state
+        if answer.frame:
+            self.sent = answer.to
+            await self.send(text_data=answer.frame)
         if state is not None and not (state.final and self.sent >= state.seq):
             if self.sent < state.seq:
                 self.bell.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelsite.searches import attempts, dispatch, events, fold
+from kernelsite.searches import attempts, dispatch, events, fold, holds
 from kernelsite.searches.models import Search, Step, StepState, TransitionError
 from search.records import EventKind, SearchState
 from search.steps import Outcome
@@ -42,6 +42,7 @@ def resume(search_id: int) -> None:
         if search.state in (SearchState.PAUSING, SearchState.PAUSED):
             search.move(SearchState.RUNNING)
             _tell(search)
+            holds.release(search)
         dispatch.advance_later(search_id)
 
 

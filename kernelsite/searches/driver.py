@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from kernelsite.searches import attempts, dispatch, events, fold, proposals, recorded
+from kernelsite.searches import attempts, dispatch, events, fold, holds, proposals, recorded
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import Evaluation, Search, Step, StepState, Structure
 from kernelsite.searches.rows import wall_seconds
@@ -81,9 +81,11 @@ def look(search_id: int) -> Plan:
     """Read the rows, rebuild the engine, ask it."""
     search = Search.objects.get(pk=search_id)
     history = [row.record for row in search.steps.order_by("number")]
-    machine = engine.Search.replay(search.record, history)
+    budget = holds.engine_budget(search, history)
+    machine = engine.Search.replay(search.record.model_copy(update={"budget": budget}), history)
     outstanding = sum(step.outcome is None for step in history)
-    wait = None if recorded.is_served(search.device_class) else WaitReason.DEVICE
+    served = recorded.is_served(search.device_class)
+    wait = holds.wait_of(search) if served else WaitReason.DEVICE
     over = _over(search)
     room = search.record.parallel - outstanding
     may_ask = room > 0 and wait is None and not over and search.state in ASKING

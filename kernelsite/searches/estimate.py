@@ -1,17 +1,22 @@
-"""How long a search may take, from what evaluations of the same workload on the same device class took here."""
+"""How long a search may take and what its model may cost, from what was measured here."""
 
 from __future__ import annotations
 
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, TypedDict
 
-from django.db.models import F
+from django.db.models import Count, F, Sum
 
-from kernelsite.searches.models import Evaluation
-from search.records import Purpose
+from kernelsite.searches.model_launch import ceiling_of
+from kernelsite.searches.models import Evaluation, ModelCall, Search
+from kernelsite.searches.scene import METERED
+from search.records import Purpose, SearchState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelsite.accounts.models import Team
+    from kernelsite.endpoints.models import ModelEndpoint
 
 SAMPLE = 200
 """Latest evaluations that are looked at per workload and device class."""
@@ -64,3 +69,58 @@ def _pace(team: Team, slug: str, device_class: str) -> Pace | None:
         "low_s": round(cuts[0], 3),
         "high_s": round(cuts[-1], 3),
     }
+
+
+class ModelFacts(TypedDict):
+    """What is known of a model before a search; tokens and USD of a step are None until some were made."""
+
+    id: int
+    name: str
+    host: str
+    ceiling_tokens: int
+    """Most of one call."""
+    ceiling_usd: float | None
+    """None: no price today."""
+    step_tokens: float | None
+    """Median of the steps that this endpoint answered."""
+    step_usd: float | None
+    steps: int
+    """How many are behind the medians."""
+    steps_per_evaluation: float | None
+    """Over this team's finished searches with a model."""
+
+
+def model_facts(team: Team, rows: Iterable[ModelEndpoint]) -> list[ModelFacts]:
+    """Facts of each endpoint for the launch form."""
+    share = steps_per_evaluation(team)
+    return [_facts(row, share) for row in rows]
+
+
+def _facts(row: ModelEndpoint, share: float | None) -> ModelFacts:
+    tokens, usd = ceiling_of(row.record_without_key)
+    steps = (
+        ModelCall.objects.filter(endpoint=row, tokens__gt=0)
+        .order_by("-step")
+        .values("step")
+        .annotate(tokens_sum=Sum("tokens"), usd_sum=Sum("usd"))[:SAMPLE]
+    )
+    known = list(steps)
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "host": row.host,
+        "ceiling_tokens": tokens,
+        "ceiling_usd": usd,
+        "step_tokens": median(step["tokens_sum"] for step in known) if known else None,
+        "step_usd": median(step["usd_sum"] for step in known) if known else None,
+        "steps": len(known),
+        "steps_per_evaluation": share,
+    }
+
+
+def steps_per_evaluation(team: Team) -> float | None:
+    """Steps that a model answered over evaluations; None before a search with a model has finished."""
+    finished = Search.objects.filter(team=team, agent=METERED, state=SearchState.FINISHED)
+    sums = ModelCall.objects.filter(search__in=finished).aggregate(steps=Count("step", distinct=True))
+    evaluations = finished.aggregate(sum=Sum("evaluations_spent"))["sum"] or 0
+    return sums["steps"] / evaluations if evaluations else None

@@ -57,6 +57,7 @@ def count(search: Search, evaluation: Evaluation, structure: Structure, interval
     search.failed_count += not passed
     search.device_seconds_spent += evaluation.device_seconds
     evaluation.spent_device_seconds = round(search.device_seconds_spent, 6)
+    evaluation.spent_tokens, evaluation.spent_cost_usd = search.tokens_spent, search.cost_usd_spent
     structure.passed_count += passed
     if evaluation.charged:
         search.evaluations_spent += 1

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 
 from kernelsite.catalog.models import LibraryStatus, LibraryVersion, WorkloadVersion
+from kernelsite.endpoints.models import ModelEndpoint
+from kernelsite.endpoints.secret_scan import scan
 from kernelsite.fleet.models import Device
 from kernelsite.searches import recorded
+from kernelsite.searches.estimate import model_facts
 from kernelsite.searches.launch import Options, Order
+from kernelsite.searches.model_launch import transcript_choices
+from kernelsite.searches.models import AtCap, Choice
+from kernelsite.searches.scene import METERED, REPLAY
 from search.settings import Budget, StageSettings
 from search.strategies import STRATEGIES
 
@@ -19,12 +26,19 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from kernelsite.accounts.models import Team
+    from kernelsite.endpoints.secret_scan import Finding
+    from kernelsite.searches.estimate import ModelFacts
+    from kernelsite.searches.models import Search
 
 COMPARE = "compare"
 SEEDS = 10
 """Most seeds of one launch."""
 EVALUATIONS_PER_LAUNCH = 20_000
 NO_LIMIT = "no limit"
+
+OWN = ""
+"""The agent that fits the device class: it needs no model."""
+AGENT_CHOICES = [(OWN, "Playbook"), (METERED, "Model"), (REPLAY, "Replay")]
 
 STAGES = StageSettings()
 """What a launch starts from."""
@@ -120,10 +134,63 @@ class LaunchForm(forms.Form):
     title = forms.CharField(
         required=False, max_length=200, help_text="Optional; made from the choices otherwise."
     )
+    agent = forms.ChoiceField(
+        choices=AGENT_CHOICES,
+        initial=OWN,
+        required=False,
+        widget=forms.RadioSelect,
+        label="Who writes the kernels",
+    )
+    models = forms.ModelMultipleChoiceField(
+        ModelEndpoint.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    model_choice = forms.ChoiceField(
+        choices=[
+            (Choice.SHARE, "in equal parts"),
+            (Choice.BANDIT, "bandit: more for the one that helps more"),
+        ],
+        initial=Choice.SHARE,
+        required=False,
+        label="Several models share the calls",
+    )
+    tokens = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=2 * 10**9,
+        label="Tokens",
+        help_text="Prompts and answers together.",
+        widget=forms.NumberInput(attrs={"placeholder": NO_LIMIT}),
+    )
+    cost_usd = forms.FloatField(
+        required=False,
+        min_value=0.0,
+        label="Money, USD",
+        help_text="At the prices of the models' pages.",
+        widget=forms.NumberInput(attrs={"placeholder": NO_LIMIT, "step": "any"}),
+    )
+    at_cap = forms.ChoiceField(
+        choices=[
+            (AtCap.FINISH, "tune what is there and finish"),
+            (AtCap.WAIT, "wait until somebody extends it"),
+        ],
+        initial=AtCap.FINISH,
+        required=False,
+        label="When a cap on calls is reached",
+    )
+    transcript = forms.ChoiceField(
+        required=False,
+        label="Transcript",
+        help_text="Clone the recorded search: with another workload, device class, seed or budget the calls differ.",
+    )
+    send_secrets = forms.BooleanField(required=False, label="Send it anyway")
     idempotency_key = forms.CharField(max_length=60, widget=forms.HiddenInput)
 
     def __init__(self, team: Team, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.team = team
+        self.secrets: list[Finding] = []
+        self._choice("models").queryset = ModelEndpoint.objects.of_team(team).usable()
+        self.fields["transcript"].choices = transcript_choices(team)  # type: ignore[attr-defined]  # as below
         self._choice("workload").queryset = WorkloadVersion.objects.visible_to(team)
         self._choice("library").queryset = LibraryVersion.objects.visible_to(team).filter(
             status=LibraryStatus.PUBLISHED
@@ -168,7 +235,28 @@ class LaunchForm(forms.Form):
                     "evaluations",
                     f"{total} evaluations in all; one launch may ask for {EVALUATIONS_PER_LAUNCH}.",
                 )
+        self._check_secrets(data)
         return data
+
+    def clean_cost_usd(self) -> float | None:
+        """Above nothing: a ceiling of 0 allows no call."""
+        value: float | None = self.cleaned_data["cost_usd"]
+        if value == 0:
+            raise forms.ValidationError("A cap of 0 allows no call; leave it empty for no limit.")
+        return value
+
+    def _check_secrets(self, data: dict[str, Any]) -> None:
+        """Before the first word of a workload goes to a provider, its writer hears what looks like a secret."""
+        if data.get("agent") != METERED or "workload" not in data or data.get("send_secrets"):
+            return
+        self.secrets = scan(data["workload"].document)
+        if self.secrets:
+            self.add_error("send_secrets", "This workload holds what looks like a secret; see below.")
+
+    @cached_property
+    def model_facts(self) -> list[ModelFacts]:
+        """What the summary says about each model that can be chosen."""
+        return model_facts(self.team, ModelEndpoint.objects.of_team(self.team).usable())
 
     def order(self, team: Team, user: User | None) -> Order:
         """What a valid form asks for.
@@ -177,14 +265,18 @@ class LaunchForm(forms.Form):
             pydantic.ValidationError: a value that the records do not allow and the fields did.
         """
         data = self.cleaned_data
+        with_model = data["agent"] == METERED
         options = Options(
             strategy="two_stage" if data["mode"] == COMPARE else data["mode"],
+            agent=data["agent"] or OWN,
             device_class=data["device_class"],
             seed=data["seeds"][0],
             budget=Budget(
                 evaluations=data["evaluations"],
                 device_seconds=data["device_seconds"],
                 wall_seconds=data["wall_seconds"],
+                tokens=data["tokens"] if with_model else None,
+                cost_usd=data["cost_usd"] if with_model else None,
             ),
             stages=StageSettings(
                 explore_share=data["explore_share"],
@@ -196,6 +288,10 @@ class LaunchForm(forms.Form):
                 policy=data["policy"] or STAGES.policy,
             ),
             parallel=data["parallel"],
+            endpoints=tuple(row.pk for row in data["models"]) if with_model else (),
+            model_choice=Choice(data["model_choice"] or Choice.SHARE),
+            at_cap=AtCap(data["at_cap"] or AtCap.FINISH),
+            transcript=data["transcript"] if data["agent"] == REPLAY else "",
         )
         return Order(
             team,
@@ -212,6 +308,19 @@ class LaunchForm(forms.Form):
         for problem in error.errors():
             name = str(problem["loc"][-1]) if problem["loc"] else ""
             self.add_error(name if name in self.fields else None, problem["msg"])
+
+
+def clone_fields(search: Search) -> dict[str, Any]:
+    """Initial values that repeat the models and caps of a search."""
+    return {
+        "agent": search.agent if search.agent in (METERED, REPLAY) else OWN,
+        "models": [chosen["id"] for chosen in search.endpoints],
+        "model_choice": search.model_choice,
+        "tokens": search.tokens_cap,
+        "cost_usd": search.cost_usd_cap,
+        "at_cap": search.at_cap,
+        "transcript": search.transcript,
+    }
 
 
 def _seed_range(word: str) -> range:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from django.db import IntegrityError, transaction
 from pydantic import Field
 
 from kernelsite.searches import dispatch, events, recorded
-from kernelsite.searches.models import Search
+from kernelsite.searches.holds import is_walled
+from kernelsite.searches.launch_errors import IdempotencyConflictError, LaunchError
+from kernelsite.searches.model_launch import checked_transcript, chosen_models, may_spend
+from kernelsite.searches.models import AtCap, Choice, Search
+from kernelsite.searches.scene import METERED, REPLAY, WITH_A_MODEL
 from search.agents.registry import AGENTS, default_agent
 from search.landscapes.files import is_recorded, language_of
 from search.records import EventKind, Language, Record
@@ -25,23 +29,20 @@ if TYPE_CHECKING:
     from kernelsite.accounts.models import Team
     from kernelsite.catalog.models import LibraryVersion, WorkloadVersion
 
+__all__ = [
+    "IdempotencyConflictError",
+    "LaunchError",
+    "Options",
+    "Order",
+    "create",
+    "launch_search",
+    "new_key",
+]
+
+MOVABLE = ("tokens_cap", "cost_usd_cap")
+"""Columns that a person may change after the launch."""
 LANGUAGES = {"cpu": Language.CPP}
 """What a device class is given to run; everything else is Triton."""
-
-
-class LaunchError(ValueError):
-    """The request cannot be launched; `field` says which input to change."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
-class IdempotencyConflictError(LaunchError):
-    """The key was used before, for something else."""
-
-    def __init__(self) -> None:
-        super().__init__("idempotency_key", "this key has already launched something else")
 
 
 class Options(Record):
@@ -56,6 +57,12 @@ class Options(Record):
     stages: StageSettings = StageSettings()
     allowed_actions: tuple[str, ...] = ()
     parallel: Annotated[int, Field(ge=1, le=64)] = 1
+    endpoints: tuple[int, ...] = ()
+    """Model endpoints of the team, by id; of agent `llm` only."""
+    model_choice: Choice = Choice.SHARE
+    at_cap: AtCap = AtCap.FINISH
+    transcript: str = ""
+    """What `replay` answers from: `shipped:<name>` or `search:<id>`."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class Order:
         options = self.options
         agent = options.agent or default_agent(options.device_class)
         _must_be_among("strategy", options.strategy, STRATEGIES)
-        _must_be_among("agent", agent, AGENTS)
+        _must_be_among("agent", agent, [*AGENTS, *WITH_A_MODEL])
         if problem := recorded.problem(options.device_class, self.workload.record):
             raise LaunchError("device_class", problem)
         actions = {action.id for action in self.library.record.actions}
@@ -101,6 +108,31 @@ class Order:
             allowed_actions=options.allowed_actions,
             parallel=options.parallel,
         )
+
+    @property
+    def model_columns(self) -> dict[str, Any]:
+        """What the search's row freezes about its models.
+
+        Raises:
+            LaunchError: no usable model, no cap that can be kept, or no such transcript.
+        """
+        options, agent = self.options, self.settings.agent
+        if agent == METERED and is_recorded(options.device_class):
+            raise LaunchError("agent", "a recorded device knows only the programs that were recorded")
+        if agent in WITH_A_MODEL and not is_walled(options.device_class):
+            raise LaunchError(
+                "device_class", "a worker of this class has no sandbox, and a model's code needs one"
+            )
+        caps = {"tokens_cap": options.budget.tokens, "cost_usd_cap": options.budget.cost_usd}
+        words = {"model_choice": options.model_choice, "at_cap": options.at_cap}
+        if agent == METERED and not may_spend(self.team, self.user):
+            raise LaunchError(
+                "agent", "viewers spend no money; ask an administrator of the team for a member's role"
+            )
+        if agent == METERED:
+            return caps | words | {"endpoints": chosen_models(self.team, options)}
+        transcript = checked_transcript(self.team, options.transcript) if agent == REPLAY else ""
+        return caps | words | {"transcript": transcript}
 
 
 def _must_be_among(field: str, word: str, known: Iterable[str]) -> None:
@@ -143,7 +175,10 @@ def launch_search(order: Order) -> tuple[Search, bool]:
                 return create(order), True
         except IntegrityError:  # the other click of a double click was faster
             known = Search.objects.get(team=order.team, idempotency_key=order.key)
-    if known.settings != settings.dump():
+    same = known.settings == settings.dump() and all(
+        getattr(known, name) == value for name, value in order.model_columns.items() if name not in MOVABLE
+    )
+    if not same:
         raise IdempotencyConflictError
     return known, False
 
@@ -166,8 +201,12 @@ def create(order: Order, comparison_id: int | None = None) -> Search:
         device_class=settings.device_class,
         seed=settings.seed,
         evaluations_cap=settings.budget.evaluations,
+        **order.model_columns,
     )
     with events.locked(search.pk) as row:
         events.append(row, EventKind.CREATED, f"search created: {row.title}")
+        for chosen in row.endpoints:
+            where = f"prompts go to {chosen['base_url']}, model {chosen['model']}"
+            events.append(row, EventKind.MODEL, f"{chosen['name']}: {where}")
     dispatch.advance_later(search.pk)
     return search

@@ -16,6 +16,9 @@ class Limits:
     evaluation_lease_s: float = 45.0
     """From `started`; every `alive` renews it."""
     agent_lease_s: float = 600.0
+    room_s: float = 120.0
+    """Longest wait of a model call for room at its endpoint; after it the search waits without holding a process."""
+    room_poll_s: float = 0.25
     resend_after_s: float = 20.0
     """A message given to the broker is not looked for before this."""
     sweep_interval_s: float = 15.0

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils import timezone
 
-from kernelsite.searches import attempts, dispatch, events, fold
+from kernelsite.searches import attempts, dispatch, events, fold, holds, ledger
+from kernelsite.searches.calls import model_agent
 from kernelsite.searches.limits import limits, seconds
-from kernelsite.searches.models import Candidate, Evaluation, Search, SourceText, Step, StepState, Structure
-from search import records
-from search.agents.agent import Scene
+from kernelsite.searches.models import Candidate, Search, SourceText, Step, StepState, Structure
+from kernelsite.searches.scene import METERED, WITH_A_MODEL, scene_of
 from search.agents.registry import AGENTS
-from search.records import EventKind, Language
+from search.records import TEXT_LIMIT, EventKind
 from search.steps import Draft, Proposal
 
 if TYPE_CHECKING:
+    from search import records
+    from search.agents.agent import Agent
     from search.blueprint import Blueprint
 
 log = logging.getLogger(__name__)
@@ -29,9 +31,28 @@ def propose(step_id: int) -> None:
     if attempt is None:
         return
     step = Step.objects.select_related("search__workload", "search__library").get(pk=step_id)
+    if step.search.agent == METERED:
+        with events.locked(step.search_id) as search:
+            ledger.abandon(search, step, attempt - 1)
     draft = Draft.load(step.item)
-    proposal = AGENTS[step.search.agent]().propose(draft, scene_of(step.search, draft))
-    accept(step.search_id, step_id, attempt, proposal)
+    try:
+        proposal = agent_of(step).propose(draft, scene_of(step.search, draft))
+    except ledger.CallStop as stop:
+        put_back(step.search_id, step_id, attempt, stop)
+    except ledger.StepLostError:
+        log.info("%s: attempt %s was overtaken", step, attempt)
+    else:
+        accept(step.search_id, step_id, attempt, proposal)
+
+
+def agent_of(step: Step) -> Agent:
+    """The agent that answers a step.
+
+    Raises:
+        ledger.CallStop: a model of the search cannot be used.
+    """
+    search = step.search
+    return model_agent(search, step) if search.agent in WITH_A_MODEL else AGENTS[search.agent]()
 
 
 def _claim(step_id: int) -> int | None:
@@ -43,49 +64,22 @@ def _claim(step_id: int) -> int | None:
     return Step.objects.values_list("attempt", flat=True).get(pk=step_id)
 
 
-def scene_of(search: Search, draft: Draft) -> Scene:
-    """What the agent may look at: every structure of the search, and the candidate it starts from."""
-    candidates: dict[int, records.Candidate] = {}
-    evaluations: dict[int, records.Evaluation] = {}
-    for step in _shown_steps(search, draft):
-        if step.candidate is None:
-            continue
-        candidates[step.number] = step.candidate.record
-        counted = Evaluation.objects.filter(
-            candidate=step.candidate, purpose=step.purpose, counted=True
-        ).first()
-        if counted is not None and counted.record is not None:
-            evaluations[step.number] = counted.record
-    settings = search.record
-    return Scene(
-        workload=search.workload.record,
-        library=search.library.record,
-        language=Language(search.language),
-        device_class=search.device_class,
-        blueprints={row.fingerprint: row.record for row in search.structures.all()},
-        candidates=candidates,
-        evaluations=evaluations,
-        allowed_actions=settings.allowed_actions,
-    )
-
-
-def _shown_steps(search: Search, draft: Draft) -> list[Step]:
-    if draft.base is None:
-        return []
-    rows = search.steps.select_related("candidate__source", "candidate__structure", "candidate__parent")
-    return list(rows.filter(number=draft.base))
+def _own_step(search: Search, step_id: int, attempt: int) -> Step | None:
+    """The step, unless it was given to another attempt or its search has ended."""
+    step = Step.objects.get(pk=step_id)
+    if step.state == StepState.PROPOSING and step.attempt == attempt and not search.is_final:
+        return step
+    log.info("%s: answer of attempt %s dropped", step, attempt)
+    return None
 
 
 def accept(search_id: int, step_id: int, attempt: int, proposal: Proposal) -> None:
     """Write an agent's answer, unless the step was given to another attempt meanwhile."""
     with events.locked(search_id) as search:
-        step = Step.objects.get(pk=step_id)
-        if step.state != StepState.PROPOSING or step.attempt != attempt or search.is_final:
-            log.info("%s: answer of attempt %s dropped", step, attempt)
+        step = _own_step(search, step_id, attempt)
+        if step is None:
             return
-        step.proposal = _kept(proposal)
-        search.tokens_spent += proposal.usage.prompt_tokens + proposal.usage.completion_tokens
-        search.cost_usd_spent += proposal.usage.cost_usd
+        step.proposal = _kept(search, step, proposal)
         structure = _structure(search, step, proposal.blueprint)
         if proposal.candidate is None:
             # A judgement brings beliefs and nothing to measure.
@@ -96,19 +90,33 @@ def accept(search_id: int, step_id: int, attempt: int, proposal: Proposal) -> No
         else:
             candidate = add_candidate(search, step, structure, proposal.candidate, proposal.note)
             attempts.evaluate(search, step, candidate)
+        holds.pause_after_refusals(search)
         dispatch.advance_later(search_id)
 
 
-def _kept(proposal: Proposal) -> dict[str, object]:
-    """The answer without its sources, which have their own table."""
-    document = proposal.dump()
+def put_back(search_id: int, step_id: int, attempt: int, stop: ledger.CallStop) -> None:
+    """Have a step wait for its model or for a person; without either the search goes on without the step."""
+    with events.locked(search_id) as search:
+        step = _own_step(search, step_id, attempt)
+        if step is None:
+            return
+        if not holds.hold(search, step, stop):
+            step.proposal = _kept(search, step, Proposal(failure=f"not asked: {stop.reason}"[:TEXT_LIMIT]))
+            give_up(search, step, f"not asked: {stop.reason}")
+        dispatch.advance_later(search_id)
+
+
+def _kept(search: Search, step: Step, proposal: Proposal) -> dict[str, object]:
+    """The answer without its sources, which have their own table, at what the ledger says that it cost."""
+    usage = ledger.usage_of(step) if search.agent == METERED else proposal.usage
+    document = proposal.model_copy(update={"usage": usage}).dump()
     del document["candidate"]
     return document
 
 
 def give_up(search: Search, step: Step, failure: str) -> None:
     """Close a draft that brought nothing to measure."""
-    outcome = fold.failed_draft(step, failure[: records.TEXT_LIMIT])
+    outcome = fold.failed_draft(step, failure[:TEXT_LIMIT])
     step.save(update_fields=["proposal", "structure"])
     fold.settle(search, step, outcome)
     events.append(search, EventKind.FAILED_DRAFT, f"step {step.number}: {failure}")
@@ -184,6 +192,7 @@ def resend_or_give_up(step_id: int) -> bool:
         if step.state != StepState.PROPOSING or not silent or search.is_final:
             return False
         if step.attempt >= limits().attempts:
+            ledger.abandon(search, step, step.attempt)
             give_up(search, step, f"the agent gave no answer in {step.attempt} attempts")
             dispatch.advance_later(search_id)
             return True

@@ -140,6 +140,8 @@ class CandidateRow(TypedDict):
     order: int | None
     device_seconds: float
     spent_device_seconds: float | None
+    spent_tokens: int | None
+    spent_cost_usd: float | None
     at: str
 
 
@@ -248,6 +250,8 @@ def candidate_row(evaluation: Evaluation) -> CandidateRow:
         "order": evaluation.order,
         "device_seconds": evaluation.device_seconds,
         "spent_device_seconds": evaluation.spent_device_seconds,
+        "spent_tokens": evaluation.spent_tokens,
+        "spent_cost_usd": evaluation.spent_cost_usd,
         "at": (evaluation.finished_at or evaluation.started_at or evaluation.created_at).isoformat(),
     }
 
@@ -275,7 +279,7 @@ def wall_seconds(search: Search) -> float:
 
 
 def _budget(search: Search) -> dict[str, Spending]:
-    caps = search.record.budget
+    caps = search.caps
     return {
         "evaluations": {"spent": search.evaluations_spent, "cap": caps.evaluations},
         "device_seconds": {"spent": round(search.device_seconds_spent, 3), "cap": caps.device_seconds},

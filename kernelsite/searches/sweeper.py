@@ -13,9 +13,17 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kernelsite.celery import app
-from kernelsite.searches import attempts, dispatch, proposals
+from kernelsite.searches import attempts, dispatch, ledger, proposals
 from kernelsite.searches.limits import limits, seconds
-from kernelsite.searches.models import AttemptState, Evaluation, Search, Step, StepState
+from kernelsite.searches.models import (
+    AttemptState,
+    CallState,
+    Evaluation,
+    ModelCall,
+    Search,
+    Step,
+    StepState,
+)
 from kernelsite.searches.models.search import FINAL
 from search.records import Queue, SearchState, device_queue
 
@@ -32,6 +40,7 @@ class Found:
     silent_agents: int
     resent_drafts: int
     woken_searches: int
+    expired_calls: int
 
     @property
     def total(self) -> int:
@@ -48,6 +57,7 @@ def sweep() -> Found:
         silent_agents=_ask_again(now),
         resent_drafts=_resend_drafts(now),
         woken_searches=_wake(now),
+        expired_calls=_expire_calls(now),
     )
 
 
@@ -97,6 +107,13 @@ def _resend_drafts(now: datetime) -> int:
         if Step.objects.filter(pk=pk, state=StepState.ASKED).update(lease_until=again):
             dispatch.send_propose(pk)
     return len(lost)
+
+
+def _expire_calls(now: datetime) -> int:
+    """Calls that were under way when their search ended and whose process must be gone by now."""
+    gone = now - seconds(2 * limits().agent_lease_s)
+    left = ModelCall.objects.filter(state=CallState.RESERVED, reserved_at__lt=gone, search__state__in=FINAL)
+    return sum(ledger.expire(pk) for pk in left.order_by().values_list("search_id", flat=True).distinct())
 
 
 def _wake(now: datetime) -> int:

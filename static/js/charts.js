@@ -1,6 +1,8 @@
-// Plotly on our terms: one newPlot per box, then react at most four times a second, colours from the page's theme.
+// Plotly on our terms: one newPlot per box, then react at most four times a second and never more than a quarter of
+// the time, only while the box is in sight, in colours of the page's theme.
 
 const GAP_MS = 250;
+const REST = 3;
 export const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6bb1", "#7a8c00"];
 const DASHES = ["solid", "dash", "dot"];
 const MODEBAR = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d"];
@@ -8,7 +10,16 @@ const MODEBAR = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", 
 // Colour and dash of the n-th line; 24 lines can be told apart, not by colour alone.
 export const lineStyle = (index) => ({ color: PALETTE[index % PALETTE.length], dash: DASHES[Math.floor(index / PALETTE.length) % DASHES.length] });
 
+// Asking costs a style pass over the whole page, so each colour is asked for once per theme.
+const colours = new Map();
+addEventListener("themechange", () => colours.clear());
+
 export function themeColour(name) {
+  if (!colours.has(name)) colours.set(name, askColour(name));
+  return colours.get(name);
+}
+
+function askColour(name) {
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;
   document.body.append(probe);
@@ -40,22 +51,35 @@ function theme() {
 const merge = (low, high) => ({ ...low, ...high, title: { ...low.title, ...(high.title || {}) } });
 
 export class Chart {
-  // describe() gives {traces, layout: {xaxis, yaxis, …}, revision}; null means there is nothing to draw yet.
-  constructor(box, describe) {
+  // describe() gives {traces, layout: {xaxis, yaxis, …}, revision}; null means there is nothing to draw yet. An eager
+  // chart is drawn the first time without waiting for its turn.
+  constructor(box, describe, eager = false) {
+    this.eager = eager;
     this.box = box;
     this.describe = describe;
-    this.last = 0;
-    new ResizeObserver(() => this.started && Plotly.Plots.resize(this.box)).observe(box);
+    this.last = this.cost = 0;
+    this.isSeen = true;
+    new IntersectionObserver(([entry]) => this.see(entry.isIntersecting), { rootMargin: "200px" }).observe(box);
+    new ResizeObserver(() => this.started && this.box.offsetParent && Plotly.Plots.resize(this.box)).observe(box);
     addEventListener("themechange", () => this.draw());
   }
 
   draw() {
     if (this.timer) return;
-    this.timer = setTimeout(() => { this.timer = null; this.now(); }, Math.max(0, this.last + GAP_MS - performance.now()));
+    if (this.eager && !this.started) { this.now(); return; }
+    const gap = Math.max(GAP_MS, REST * this.cost);
+    this.timer = setTimeout(() => { this.timer = null; this.now(); }, Math.max(0, this.last + gap - performance.now()));
+  }
+
+  see(isSeen) {
+    this.isSeen = isSeen;
+    if (isSeen && this.isOld) this.draw();
   }
 
   now() {
-    this.last = performance.now();
+    this.isOld = this.started && !this.isSeen;
+    if (this.isOld) return;
+    const began = performance.now();
     const picture = this.describe();
     if (!picture) return;
     const { axis, layout } = theme();
@@ -67,6 +91,8 @@ export class Chart {
     const draw = this.started ? Plotly.react : Plotly.newPlot;
     this.started = true;
     draw(this.box, picture.traces, full, { displaylogo: false, responsive: false, displayModeBar: touch ? false : "hover", modeBarButtonsToRemove: MODEBAR });
+    this.last = performance.now();
+    this.cost = this.last - began;
   }
 
   onClick(listener) {
@@ -78,17 +104,19 @@ export class Chart {
   }
 }
 
-// Dashed line at the baseline with its name; `value` in data units, `log` says that the y axis is logarithmic.
-export function baselineLine(value, name, log) {
-  const colour = themeColour("--muted");
+// Horizontal lines {value, name, colour, dash} with their names; `log` says that the y axis is logarithmic.
+export function referenceLines(lines, log) {
   return {
-    shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: value, y1: value, line: { color: colour, width: 1.3, dash: "dash" } }],
-    annotations: [{
+    shapes: lines.map(({ value, colour, dash }) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: value, y1: value, line: { color: colour, width: 1.3, dash } })),
+    annotations: lines.map(({ value, name, colour }) => ({
       xref: "paper", x: 1, xanchor: "right", y: log ? Math.log10(value) : value, yanchor: "bottom", text: escapeMarkup(name), showarrow: false,
-      font: { color: colour, size: 11 },
-    }],
+      font: { color: colour, size: 11 }, bgcolor: faded(themeColour("--surface"), 0.82), borderpad: 1,
+    })),
   };
 }
+
+// Dashed line at the baseline with its name, in data units.
+export const baselineLine = (value, name, log) => referenceLines([{ value, name, colour: themeColour("--muted"), dash: "dash" }], log);
 
 // Plotly reads a small HTML dialect in texts; what came from outside must not be read so.
 export const escapeMarkup = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -1,18 +1,23 @@
 // The two charts of a search: best so far of the whole search, and one tuning curve per structure.
-import { $, $$, el, icon } from "./dom.js";
-import { Chart, baselineLine, escapeMarkup, faded, lineStyle, themeColour } from "./charts.js";
-import { interval, knobs, microseconds, outcomeOf, plural, speedup } from "./format.js";
+import { $, $$ } from "./dom.js";
+import { Chart, escapeMarkup, faded, lineStyle, referenceLines, themeColour } from "./charts.js";
+import { Figure } from "./figure.js";
+import { interval, knobs, microseconds, outcomeOf, speedup } from "./format.js";
+import { Legend } from "./legend.js";
 import { improvements } from "./store.js";
-import { shortName } from "./tree.js";
+import { shortName } from "./treenode.js";
 import * as url from "./urlstate.js";
 
-const LINES = 24;
-const SHOWN_AT_FIRST = 8;
-const CHIPS_AT_FIRST = 10;
+const DOTS = 1200;
+
+const since = (row, search) => (search.started_at ? (Date.parse(row.at) - Date.parse(search.started_at)) / 1000 : null);
 
 export const AXES = {
   evaluations: { title: "evaluations", of: (row) => row.order },
   device: { title: "device time of the search (s)", of: (row) => row.spent_device_seconds },
+  wall: { title: "wall clock since the start (s)", of: since },
+  tokens: { title: "model tokens of the search", of: (row) => row.spent_tokens ?? null },
+  cost: { title: "model cost of the search ($)", of: (row) => row.spent_cost_usd ?? null },
 };
 export const METRICS = {
   speedup: { title: "speed-up over the baseline (×)", of: (row) => row.speedup, better: (a, b) => a > b },
@@ -51,19 +56,27 @@ export class Curves {
   constructor(root, store) {
     this.store = store;
     this.root = root;
-    this.hidden = new Set(url.get("hide").split(",").filter(Boolean).map(Number));
-    this.shown = new Set(url.get("lines").split(",").filter(Boolean).map(Number));
+    this.floor = Number($("#curves", root).dataset.floor) || null;
     this.choice = new Choice(root, () => this.draw());
-    this.best = new Chart($("[data-chart='best']", root), () => this.bestPicture());
+    this.best = new Chart($("[data-chart='best']", root), () => this.bestPicture(), true);
     this.tuning = new Chart($("[data-chart='tuning']", root), () => this.tuningPicture());
+    this.legend = new Legend(root, store, (number) => lineStyle(number - 1), () => this.draw());
+    const figure = (name) => $(`[data-figure='${name}']`, root);
+    this.figures = [
+      new Figure(figure("best"), this.best, `${store.search.short}-best-so-far`, () => this.bestNumbers()),
+      new Figure(figure("tuning"), this.tuning, `${store.search.short}-tuning-curves`, () => this.tuningNumbers()),
+    ];
     for (const chart of [this.best, this.tuning]) chart.onClick((point) => { if (point.customdata?.[0]) location.href = `/candidates/${point.customdata[0]}/`; });
     store.subscribe((change) => { if (change.candidate || change.structure) this.draw(); });
   }
 
   draw() {
-    this.legend();
+    const { budget } = this.store.search;
+    for (const [name, key] of [["tokens", "tokens"], ["cost", "cost_usd"]]) $(`[data-x='${name}']`, this.root).hidden = !budget[key]?.spent && this.choice.x !== name;
     this.best.draw();
+    this.legend.draw();
     this.tuning.draw();
+    for (const figure of this.figures) figure.draw();
   }
 
   // uirevision: a zoom lives until a person changes what the axes mean.
@@ -71,35 +84,66 @@ export class Curves {
     return `${this.store.search.id}:${this.choice.x}:${this.choice.y}:${this.choice.log}`;
   }
 
-  layout(xTitle, bottom) {
-    const metric = METRICS[this.choice.y];
-    const yaxis = { title: { text: metric.title }, type: this.choice.log ? "log" : "linear", rangemode: this.choice.log ? "normal" : "tozero" };
-    return { xaxis: { title: { text: xTitle }, rangemode: "tozero" }, yaxis, ...this.baseline(bottom) };
+  axis() {
+    const axis = AXES[this.choice.x];
+    return { title: axis.title, of: (row) => axis.of(row, this.store.search) };
   }
 
-  baseline() {
-    const best = this.store.search.best;
-    if (!best) return {};
-    if (this.choice.y === "speedup") return baselineLine(1, `1.0× ${best.baseline}`, this.choice.log);
-    return baselineLine(best.median_us * best.speedup, `${best.baseline}, ${microseconds(best.median_us * best.speedup)}`, this.choice.log);
+  layout(xTitle, note = "") {
+    const metric = METRICS[this.choice.y];
+    const yaxis = { title: { text: metric.title }, type: this.choice.log ? "log" : "linear", rangemode: this.choice.log ? "normal" : "tozero" };
+    const lines = this.references();
+    if (note) lines.annotations.push({ xref: "paper", yref: "paper", x: 0, y: 1, xanchor: "left", yanchor: "bottom", text: note, showarrow: false, font: { size: 11, color: themeColour("--muted") } });
+    return { xaxis: { title: { text: xTitle }, rangemode: "tozero" }, yaxis, ...lines };
+  }
+
+  // Baseline, and the floor where the search's settings name one.
+  references() {
+    const { best } = this.store.search;
+    if (!best) return { shapes: [], annotations: [] };
+    const base = best.median_us * best.speedup;
+    const isSpeed = this.choice.y === "speedup";
+    const lines = [{ value: isSpeed ? 1 : base, name: isSpeed ? `1.0× ${best.baseline}` : `${best.baseline}, ${microseconds(base)}`, colour: themeColour("--muted"), dash: "dash" }];
+    if (this.floor) lines.push({ value: isSpeed ? this.floor : base / this.floor, name: `floor: ${speedup(this.floor)}`, colour: themeColour("--good"), dash: "dot" });
+    return referenceLines(lines, this.choice.log);
+  }
+
+  searched() {
+    return this.store.measured().filter((row) => row.purpose === "search");
   }
 
   bestPicture() {
     const rows = this.store.measured();
-    const axis = AXES[this.choice.x];
+    const axis = this.axis();
     const metric = METRICS[this.choice.y];
-    const searched = rows.filter((row) => row.purpose === "search");
+    const searched = this.searched();
     const points = improvements(searched, axis.of, metric.of, metric.better);
     if (!rows.some((row) => row.status === "PASSED")) return null;
     const accent = themeColour("--accent");
     const passed = searched.filter((row) => row.status === "PASSED");
+    const dots = thinned(passed);
+    const path = line(points, axis, rows);
     const traces = [
-      { ...scatter(passed, axis, metric), name: "candidates", marker: { size: 5, color: faded(themeColour("--muted"), 0.45) } },
-      { x: line(points, axis, rows).map((p) => p.x), y: line(points, axis, rows).map((p) => p.y), mode: "lines", line: { shape: "hv", color: accent, width: 2.4 }, hoverinfo: "skip", name: "best so far" },
+      { ...scatter(dots, axis, metric), name: "candidates", marker: { size: 5, color: faded(themeColour("--muted"), 0.45) } },
+      { x: path.map((p) => p.x), y: path.map((p) => p.y), mode: "lines", line: { shape: "hv", color: accent, width: 2.4 }, hoverinfo: "skip", name: "best so far" },
       { ...scatter(points.map((point) => point.row), axis, metric), name: "record", marker: { size: 8, color: accent, line: { width: 1.5, color: themeColour("--surface") } } },
       this.confirmed(rows, axis, metric),
     ];
-    return { traces, layout: this.layout(axis.title), revision: this.revision() };
+    const note = dots.length < passed.length ? `${dots.length} of ${passed.length} dots drawn; the line holds every record` : "";
+    return { traces, layout: this.layout(axis.title, note), revision: this.revision() };
+  }
+
+  bestNumbers() {
+    const axis = this.axis();
+    const metric = METRICS[this.choice.y];
+    const searched = this.searched().filter((row) => row.status === "PASSED");
+    let best = null;
+    const rows = searched.map((row) => {
+      const value = metric.of(row);
+      if (best === null || metric.better(value, best)) best = value;
+      return [`C-${row.id}`, axis.of(row), value, row.low, row.high, best];
+    });
+    return { head: ["candidate", axis.title, metric.title, "95 % low", "95 % high", "best so far"], rows };
   }
 
   // Confirmations are fresh measurements at the full tier: shown with their interval, not mixed into the line.
@@ -112,12 +156,22 @@ export class Curves {
     return trace;
   }
 
+  // Charged evaluations of a structure, numbered within it: `own` is its own first, second, …
+  own(number) {
+    return this.store.ofStructure(number).filter((row) => row.purpose === "search").map((row, index) => ({ ...row, own: index + 1 }));
+  }
+
+  tuningAxis() {
+    return this.choice.x === "evaluations" ? { title: "evaluations of the structure", of: (row) => row.own } : this.axis();
+  }
+
   tuningPicture() {
     const metric = METRICS[this.choice.y];
+    const axis = this.tuningAxis();
     const traces = [];
-    for (const { row, style } of this.lines()) {
-      const rows = this.store.ofStructure(row.number).filter((each) => each.purpose === "search").map((each, index) => ({ ...each, own: index + 1, order: index + 1 }));
-      const axis = this.choice.x === "evaluations" ? { of: (each) => each.own } : AXES.device;
+    for (const row of this.legend.drawn()) {
+      const style = lineStyle(row.number - 1);
+      const rows = this.own(row.number);
       const points = improvements(rows, axis.of, metric.of, metric.better);
       if (!points.length) continue;
       const path = line(points, axis, rows);
@@ -128,49 +182,24 @@ export class Curves {
         text: path.map((p) => hover(p.row, name)), hovertemplate: "%{text}<extra></extra>",
       });
     }
-    if (!traces.length) return null;
-    const title = this.choice.x === "evaluations" ? "evaluations of the structure" : AXES.device.title;
-    return { traces, layout: this.layout(title), revision: this.revision() };
+    return traces.length ? { traces, layout: this.layout(axis.title), revision: this.revision() } : null;
   }
 
-  // Structures with a line, best first; each keeps its colour for good. At most 24 are drawn.
-  lines() {
-    const all = [...this.store.structures.values()].filter((row) => row.best).map((row) => ({ row, style: lineStyle(row.number - 1) }));
-    all.sort((a, b) => b.row.retained - a.row.retained || b.row.best.speedup - a.row.best.speedup);
-    this.candidates = all;
-    return all.filter(({ row }, index) => !this.hidden.has(row.number) && (index < SHOWN_AT_FIRST || row.retained || this.shown.has(row.number))).slice(0, LINES);
+  tuningNumbers() {
+    const metric = METRICS[this.choice.y];
+    const axis = this.tuningAxis();
+    const rows = this.legend.drawn().flatMap((structure) => {
+      const name = shortName(structure, this.store.structures);
+      return improvements(this.own(structure.number), axis.of, metric.of, metric.better).map((point) => [`ST-${structure.id}`, name, `C-${point.row.id}`, point.x, point.y]);
+    });
+    return { head: ["structure", "name", "candidate", axis.title, `best so far: ${metric.title}`], rows };
   }
+}
 
-  legend() {
-    const box = $("[data-lines]", this.root);
-    const drawn = new Set(this.lines().map(({ row }) => row.number));
-    const chips = this.allChips ? this.candidates : this.candidates.filter(({ row }, index) => index < CHIPS_AT_FIRST || drawn.has(row.number));
-    const stamp = JSON.stringify([chips.map(({ row }) => [row.number, row.best.speedup, row.retained, drawn.has(row.number)]), this.candidates.length]);
-    if (box.dataset.stamp === stamp) return;
-    box.dataset.stamp = stamp;
-    box.replaceChildren(...chips.map(({ row, style }) => this.legendButton(row, style, drawn.has(row.number))), ...this.legendRest(chips.length, drawn.size));
-  }
-
-  legendRest(chips, drawn) {
-    const all = this.candidates.length;
-    const more = el("button", { type: "button", class: "more", onclick: () => { this.allChips = !this.allChips; this.legend(); } }, this.allChips ? "fewer" : `${all - chips} more`);
-    return [chips < all || this.allChips ? more : null, drawn < all ? el("span", { class: "muted small" }, `${drawn} of ${plural(all, "structure")} drawn`) : null].filter(Boolean);
-  }
-
-  legendButton(row, style, on) {
-    const swatch = el("span", { class: "swatch" });
-    swatch.style.background = style.color;
-    return el("button", { type: "button", "aria-pressed": String(on), title: row.title, onclick: () => this.toggle(row.number, on) },
-      swatch, el("span", { class: "faint num" }, String(row.number)), el("span", { class: "name" }, shortName(row, this.store.structures)), el("span", { class: "num muted" }, speedup(row.best.speedup)), row.retained ? icon("ring") : null);
-  }
-
-  toggle(number, on) {
-    (on ? this.hidden : this.shown).add(number);
-    (on ? this.shown : this.hidden).delete(number);
-    url.set("hide", [...this.hidden].join(","));
-    url.set("lines", [...this.shown].join(","));
-    this.draw();
-  }
+// Evenly chosen dots when there are too many to draw; which ones does not depend on when they are drawn.
+function thinned(rows) {
+  const step = 2 ** Math.max(0, Math.ceil(Math.log2(rows.length / DOTS)));
+  return step === 1 ? rows : rows.filter((row) => row.order % step === 0);
 }
 
 // The step line goes on to the last evaluation, so that a plateau is seen as one.

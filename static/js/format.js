@@ -46,7 +46,7 @@ export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 
 const TONES = {
   draft: ["dot", "quiet"], queued: ["clock", "quiet"], running: ["spin", "go"], waiting: ["clock", "warn"], pausing: ["pause", "warn"],
   paused: ["pause", "warn"], stopping: ["stop", "warn"], stopped: ["stop", "quiet"], finished: ["check", "good"], failed: ["cross", "bad"],
-  stale: ["alert", "odd"], proposed: ["dot", "quiet"], probing: ["spin", "go"], open: ["dot", "quiet"], retained: ["ring", "go"],
+  stale: ["alert", "odd"], draining: ["pause", "warn"], drained: ["pause", "warn"], proposed: ["dot", "quiet"], probing: ["spin", "go"], open: ["dot", "quiet"], retained: ["ring", "go"],
   tuning: ["spin", "go"], tuned: ["check", "good"], dropped: ["minus", "quiet"], done: ["check", "good"], lost: ["alert", "odd"],
   PASSED: ["check", "good"], UNTIMED: ["check", "warn"], UNSTABLE_TIMING: ["alert", "warn"], INFRA_ERROR: ["alert", "odd"],
 };

@@ -16,7 +16,16 @@ export class Header {
     this.root = root;
     this.store = store;
     this.announced = 0;
+    this.watchTop();
     store.subscribe(() => this.draw());
+  }
+
+  // A mark above the header says when the header is stuck; the gap keeps it from flickering as its height changes.
+  watchTop() {
+    const mark = el("div", { class: "head-mark", "aria-hidden": "true" });
+    const head = $(".live-head", this.root);
+    head.before(mark);
+    new IntersectionObserver(([entry]) => head.classList.toggle("is-stuck", !entry.isIntersecting && entry.boundingClientRect.top < 0)).observe(mark);
   }
 
   // The connection pill is always there and says in words what the numbers are worth.

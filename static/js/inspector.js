@@ -2,8 +2,8 @@
 import { $, el, icon, svg } from "./dom.js";
 import { interval, microseconds, plural, speedup } from "./format.js";
 import { pill } from "./pill.js";
-import { improvements } from "./store.js";
-import { shortName } from "./tree.js";
+import { improvements, isFailure } from "./store.js";
+import { shortName } from "./treenode.js";
 
 export class Inspector {
   constructor(root, store, onSelect) {
@@ -37,8 +37,9 @@ export class Inspector {
       el("ul", { class: "chips" }, ...actions),
       this.best(row),
       miniCurve(rows),
-      this.facts(row),
-      el("div", { class: "row" }, el("a", { class: "button button-small", href: `/structures/${row.id}/` }, "Open structure", icon("arrow"))),
+      this.facts(row, rows),
+      el("div", { class: "row" }, el("a", { class: "button button-small", href: `/structures/${row.id}/` }, "Open structure", icon("arrow")),
+        el("a", { class: "button button-small button-quiet", href: `/structures/${row.id}/?tab=contract` }, "Contract")),
     ];
   }
 
@@ -50,14 +51,29 @@ export class Inspector {
       el("p", { class: "muted small" }, `vs ${baseline} · ${microseconds(row.best.median_us)} · `, el("a", { href: `/candidates/${row.best.candidate}/`, class: "id" }, `C-${row.best.candidate}`)));
   }
 
-  facts(row) {
+  // How much faster than its parent's best; the two were measured apart, so this is a hint and no result.
+  against(row, parent) {
+    if (!row.best || !parent?.best) return [];
+    return [el("dt", {}, "Against its parent"), el("dd", { class: "num" }, `${speedup(row.best.speedup / parent.best.speedup)} of the parent's best`)];
+  }
+
+  failed(rows) {
+    const counts = new Map();
+    for (const row of rows.filter(isFailure)) counts.set(row.status || row.state, (counts.get(row.status || row.state) || 0) + 1);
+    if (!counts.size) return [];
+    return [el("dt", {}, "Failures"), el("dd", {}, [...counts].map(([cause, count]) => `${count} ${cause}`).join(", "))];
+  }
+
+  facts(row, rows) {
     const parent = this.store.structures.get(row.parent);
     const link = parent
       ? el("button", { class: "button button-small button-quiet", type: "button", onclick: () => this.onSelect(parent.number) }, shortName(parent, this.store.structures))
       : "none: the direct implementation";
     return el("dl", { class: "facts" },
       el("dt", {}, "Grown from"), el("dd", {}, link),
+      ...this.against(row, parent),
       el("dt", {}, "Evaluations"), el("dd", { class: "num" }, `${row.evaluations}, ${row.passed} passed`),
+      ...this.failed(rows),
       el("dt", {}, "Fingerprint"), el("dd", { class: "id" }, row.fingerprint));
   }
 }

@@ -1,20 +1,40 @@
-// Parts of a page that follow the server: fetched again every few seconds and swapped when they changed.
-import { $, $$ } from "./dom.js";
+// Parts of a page that follow the server: the page is fetched again every few seconds, and what changed is swapped.
+// While the server does not answer, the parts say since when they are old.
+import { $, $$, el, icon } from "./dom.js";
+import { clock } from "./format.js";
 
-async function refresh(part) {
-  if (document.visibilityState !== "visible" || part.contains(document.activeElement)) return;
-  const answer = await fetch(location.href, { headers: { "X-Requested-With": "refresh" } });
-  if (!answer.ok || answer.redirected) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+const parts = $$("[data-refresh]");
+const period = Math.min(...parts.map((part) => Number(part.dataset.refresh)));
+let seen = new Date();
+
+function swap(part, page) {
   const fresh = $(`#${part.id}`, page);
-  if (fresh && fresh.innerHTML !== part.dataset.last) {
-    part.dataset.last = fresh.innerHTML;
-    part.replaceChildren(...fresh.childNodes);
+  if (!fresh || fresh.innerHTML === part.dataset.last || part.contains(document.activeElement)) return;
+  part.dataset.last = fresh.innerHTML;
+  part.replaceChildren(...fresh.childNodes);
+}
+
+function stale() {
+  const note = el("p", { class: "note-box tone-warn", id: "stale-note", role: "status" }, icon("alert"), `Not live: data as of ${clock(seen)}. Trying again.`);
+  if (!$("#stale-note")) parts[0].before(note);
+}
+
+async function refresh() {
+  if (document.visibilityState !== "visible") return;
+  try {
+    const answer = await fetch(location.href, { headers: { "X-Requested-With": "refresh" } });
+    if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of parts) swap(part, page);
+    seen = new Date();
+    $("#stale-note")?.remove();
+  } catch {
+    stale();
   }
 }
 
-for (const part of $$("[data-refresh]")) {
-  part.dataset.last = part.innerHTML;
-  setInterval(() => refresh(part).catch(() => { /* offline: the next turn tries again */ }), Number(part.dataset.refresh) * 1000);
+if (parts.length) {
+  for (const part of parts) part.dataset.last = part.innerHTML;
+  setInterval(refresh, period * 1000);
 }
 for (const select of $$("[data-submit]")) select.addEventListener("change", () => select.form.submit());

@@ -1,7 +1,10 @@
-// On every page: theme, keys, copy buttons, menus that close, toasts.
+// On every page: theme, rail, keys, running searches, copy buttons, menus that close, toasts.
 import { $, $$, el } from "./dom.js";
 import { onKey, wireKeys } from "./keys.js";
+import { wireRail } from "./rail.js";
 import { wireTheme } from "./theme.js";
+
+const COUNT_MS = 20000;
 
 export function toast(text) {
   const node = el("div", { class: "toast", role: "status" }, text);
@@ -19,6 +22,19 @@ async function copy(button) {
   }
 }
 
+// The chip of running searches; while the site does not answer it shows no number rather than an old one.
+async function count(chip) {
+  if (document.visibilityState !== "visible") return;
+  const number = $(".num", chip);
+  try {
+    const { running } = await (await fetch(chip.dataset.count)).json();
+    number.textContent = running;
+    chip.hidden = running === 0;
+  } catch {
+    number.textContent = "?";
+  }
+}
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy], [data-copy-from]");
   if (button) copy(button);
@@ -31,5 +47,8 @@ document.addEventListener("keydown", (event) => {
 for (const time of $$("time[data-local]")) time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 $("#open-shortcuts")?.addEventListener("click", () => $("#shortcuts").showModal());
 wireTheme();
+wireRail();
+const chip = $("#running-chip");
+if (chip) setInterval(() => count(chip), COUNT_MS);
 for (const link of $$("[data-shortcut]")) onKey(link.dataset.shortcut, () => link.click());
 wireKeys();

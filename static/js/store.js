@@ -19,8 +19,7 @@ export class Store {
     this.structures = new Map(snapshot.structures.map((row) => [row.number, row]));
     this.candidates = new Map(snapshot.candidates.map((row) => [row.id, row]));
     this.events = snapshot.events.slice();
-    this.texts = new Map();
-    for (const event of this.events) this.#remember(event);
+    this.samples = { ...snapshot.samples };
     this.#changed({ all: true });
   }
 
@@ -42,12 +41,13 @@ export class Store {
     if (candidate) this.candidates.set(candidate.id, candidate);
     this.events.push(event);
     if (this.events.length > EVENTS_KEPT) this.events.splice(0, this.events.length - EVENTS_KEPT);
-    this.#remember(event);
+    if (candidate) this.#sample(candidate, event.d.text);
     this.#changed({ structure: Boolean(structure), candidate: Boolean(candidate) });
   }
 
-  #remember(event) {
-    if (event.d.candidate && event.d.text) this.texts.set(event.d.candidate.id, event.d.text);
+  // The first failure of a cause speaks for it; its event's text until the page is loaded anew.
+  #sample(row, text) {
+    if (row.status && row.status !== "PASSED" && !this.samples[row.status]) this.samples[row.status] = { candidate: row.id, text };
   }
 
   // Listeners are called at most once a frame; a hidden tab has no frames, so it draws once when shown.
@@ -139,3 +139,6 @@ export function improvements(rows, x, y, better) {
   }
   return points;
 }
+
+// As the server counts: whatever did not pass.
+export const isFailure = (row) => row.state === "lost" || (row.status !== null && row.status !== "PASSED");

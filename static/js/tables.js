@@ -2,42 +2,96 @@
 import { $, $$, el, icon, patchRows, setText } from "./dom.js";
 import { duration, interval, knobs, microseconds, outcomeOf, plural, speedup } from "./format.js";
 import { pill } from "./pill.js";
-import { shortName } from "./tree.js";
+import { isFailure } from "./store.js";
+import { shortName } from "./treenode.js";
 import * as url from "./urlstate.js";
 
 const FIRST_ROWS = 200;
 
 const cell = (label, attributes, ...children) => el("td", { ...attributes, "data-label": label }, ...children);
 
+// The tree's twin as an ARIA treegrid: arrows walk, right and left open and close, Enter selects.
 export class StructureTable {
-  constructor(root, store, onSelect) {
+  constructor(root, store, folding, { onSelect, onFold }) {
+    this.box = $("[data-tree-table]", root);
     this.body = $("[data-structures]", root);
     this.store = store;
+    this.folding = folding;
     this.onSelect = onSelect;
+    this.onFold = onFold;
+    $("[data-treegrid]", root).setAttribute("role", "treegrid");
+    this.body.addEventListener("keydown", (event) => this.key(event));
     store.subscribe((change) => { if (change.structure || change.all) this.draw(); });
   }
 
   select(number) {
     this.selected = number;
-    for (const row of $$("tr[data-key]", this.body)) row.setAttribute("aria-current", String(Number(row.dataset.key) === number));
+    const rows = $$("tr[data-key]", this.body);
+    for (const row of rows) {
+      const on = Number(row.dataset.key) === number;
+      row.setAttribute("aria-selected", String(on));
+      row.tabIndex = on ? 0 : -1;
+    }
+    if (rows.length && !rows.some((row) => row.tabIndex === 0)) rows[0].tabIndex = 0;
   }
 
   draw() {
-    patchRows(this.body, this.store.outline(), ({ row }) => row.number, ({ row, depth }) => JSON.stringify([row, depth]), ({ row, depth }) => this.build(row, depth));
+    if (this.box.hidden) return;
+    const rows = this.folding.visible(this.selected);
+    const { hidden, parents } = this.folding;
+    const stamp = ({ row, depth }) => JSON.stringify([row, depth, hidden.get(row.number), parents.has(row.number)]);
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.closest("tr")?.dataset.key : undefined;
+    patchRows(this.body, rows, ({ row }) => row.number, stamp, ({ row, depth }) => this.build(row, depth));
     this.select(this.selected);
+    if (focused !== undefined && !this.body.contains(document.activeElement)) this.focus(focused);
   }
 
   build(row, depth) {
-    const name = el("button", { class: "button button-small button-quiet", type: "button", onclick: () => this.onSelect(row.number) }, shortName(row, this.store.structures));
+    const hidden = this.folding.hidden.get(row.number) || 0;
+    const isParent = this.folding.parents.has(row.number);
     const branch = depth ? el("span", { class: "depth", "aria-hidden": "true" }, `${"│ ".repeat(depth - 1)}└`) : null;
-    return el("tr", { title: row.title },
-      el("th", { scope: "row" }, branch, name, row.retained ? icon("ring", "good") : null),
-      cell("Id", {}, el("a", { class: "id", href: `/structures/${row.id}/` }, `ST-${row.id}`)),
-      cell("Status", {}, pill(row.status)),
-      cell("Evaluations", { class: "num" }, String(row.evaluations)),
-      cell("Passed", { class: "num" }, String(row.passed)),
-      cell("Best", { class: "num strong" }, row.best ? speedup(row.best.speedup) : "–"),
-      cell("95 % interval", { class: "num muted" }, row.best ? interval(row.best) : ""));
+    const fold = isParent ? el("button", { class: "fold-button", type: "button", tabindex: -1, "aria-label": hidden ? `Show the ${hidden} below` : "Fold what is below", onclick: () => this.fold(row.number) }, hidden ? `+${hidden}` : "−") : null;
+    const name = el("button", { class: "button button-small button-quiet", type: "button", tabindex: -1, onclick: () => this.onSelect(row.number) }, shortName(row, this.store.structures));
+    return el("tr", { title: row.title, role: "row", "aria-level": depth + 1, "aria-expanded": isParent ? String(!hidden) : null },
+      el("th", { scope: "row", role: "rowheader" }, branch, name, fold, row.retained ? icon("ring", "good") : null),
+      cell("Id", { role: "gridcell" }, el("a", { class: "id", href: `/structures/${row.id}/` }, `ST-${row.id}`)),
+      cell("Status", { role: "gridcell" }, pill(row.status)),
+      cell("Evaluations", { class: "num", role: "gridcell" }, String(row.evaluations)),
+      cell("Passed", { class: "num", role: "gridcell" }, String(row.passed)),
+      cell("Best", { class: "num strong", role: "gridcell" }, row.best ? speedup(row.best.speedup) : "–"),
+      cell("95 % interval", { class: "num muted", role: "gridcell" }, row.best ? interval(row.best) : ""));
+  }
+
+  fold(number, open = null) {
+    if (open === null) this.folding.toggle(number);
+    else this.folding.set(number, open);
+    this.onFold();
+  }
+
+  focus(number) {
+    const row = $(`tr[data-key="${number}"]`, this.body);
+    if (!row) return;
+    for (const other of $$("tr[tabindex='0']", this.body)) other.tabIndex = -1;
+    row.tabIndex = 0;
+    row.focus({ preventScroll: false });
+  }
+
+  key(event) {
+    const row = event.target.closest("tr[data-key]");
+    if (!row || event.target !== row) return;
+    const number = Number(row.dataset.key);
+    const open = row.getAttribute("aria-expanded");
+    const actions = {
+      ArrowDown: () => row.nextElementSibling && this.focus(row.nextElementSibling.dataset.key),
+      ArrowUp: () => row.previousElementSibling && this.focus(row.previousElementSibling.dataset.key),
+      ArrowRight: () => open === "false" && this.fold(number, true),
+      ArrowLeft: () => (open === "true" ? this.fold(number, false) : this.focus(this.store.structures.get(number)?.parent)),
+      Enter: () => this.onSelect(number),
+      " ": () => this.onSelect(number),
+    };
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
   }
 }
 
@@ -129,10 +183,7 @@ function order(key, down) {
   };
 }
 
-// As the server counts: whatever did not pass.
-export const isFailure = (row) => row.state === "lost" || (row.status !== null && row.status !== "PASSED");
-
-// Failures grouped by cause, each with its candidates and what the log said of one of them.
+// Failures grouped by cause, each with its candidates and what the judge, or the log, said of one of them.
 export class Failures {
   constructor(root, store) {
     this.box = $("[data-failures]", root);
@@ -142,7 +193,11 @@ export class Failures {
 
   draw() {
     const groups = new Map();
-    for (const row of this.store.candidates.values()) if (isFailure(row)) groups.set(outcomeOf(row), [...(groups.get(outcomeOf(row)) || []), row]);
+    for (const row of this.store.candidates.values()) {
+      if (!isFailure(row)) continue;
+      if (!groups.has(outcomeOf(row))) groups.set(outcomeOf(row), []);
+      groups.get(outcomeOf(row)).push(row);
+    }
     const rows = [...groups].sort((a, b) => b[1].length - a[1].length);
     setText($("[data-failure-count]"), String([...groups.values()].flat().length));
     patchRows(this.box, rows, ([cause]) => cause, ([, list]) => String(list.length), ([cause, list]) => this.build(cause, list));
@@ -151,10 +206,10 @@ export class Failures {
 
   build(cause, rows) {
     const was = $(`details[data-key="${cause}"]`, this.box);
-    const sample = rows.find((row) => this.store.texts.has(row.id)) || rows[0];
-    const text = this.store.texts.get(sample.id);
+    const sample = this.store.samples[cause];
+    const said = sample?.text ? el("span", { class: "muted small break" }, el("a", { class: "id", href: `/candidates/${sample.candidate}/` }, `C-${sample.candidate}`), ` ${sample.text}`) : null;
     return el("details", { class: "failure", open: was?.open },
-      el("summary", {}, pill(cause), el("span", {}, plural(rows.length, "candidate")), el("span", { class: "muted small break" }, text || "")),
+      el("summary", {}, pill(cause), el("span", {}, plural(rows.length, "candidate")), said),
       el("div", { class: "inside" }, el("ul", { class: "chips" }, ...rows.slice(0, 40).map((row) => el("li", {}, el("a", { class: "chip id", href: `/candidates/${row.id}/` }, `C-${row.id}`)))), rows.length > 40 ? el("p", { class: "muted small" }, `and ${rows.length - 40} more`) : null));
   }
 }

@@ -2,7 +2,8 @@
 import { $, $$ } from "./dom.js";
 import * as url from "./urlstate.js";
 
-export function wireTabs(root, parameter = "tab") {
+// `shown` gives, by tab, what is to be done each time it is opened.
+export function wireTabs(root, parameter = "tab", shown = {}) {
   const tabs = $$("[role='tab']", root);
   const open = (name, push = true) => {
     for (const tab of tabs) {
@@ -11,6 +12,7 @@ export function wireTabs(root, parameter = "tab") {
       tab.tabIndex = on ? 0 : -1;
       $(`#panel-${tab.dataset.tab}`).hidden = !on;
     }
+    shown[name]?.();
     if (push) url.set(parameter, name === tabs[0].dataset.tab ? "" : name);
   };
   for (const tab of tabs) tab.addEventListener("click", () => open(tab.dataset.tab));

@@ -1,11 +1,14 @@
-// Runs before the first paint: the chosen theme must not flash.
+// Runs before the first paint: neither the chosen theme nor a folded rail may flash.
 (() => {
   let theme = null;
+  let rail = null;
   try {
     theme = localStorage.getItem("theme");
+    rail = localStorage.getItem("rail");
   } catch {
-    // Storage may be forbidden; the system's theme is then right.
+    // Storage may be forbidden; the system's theme and a wide rail are then right.
   }
+  if (rail === "folded") document.documentElement.dataset.rail = rail;
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   document.documentElement.classList.add("js");
 })();

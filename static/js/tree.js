@@ -1,19 +1,20 @@
 // Structure tree, left to right: d3-hierarchy lays it out, patches by id draw it. The table beside it says the same.
-import { $, el, icon, svg } from "./dom.js";
-import { interval, plural, speedup, tone } from "./format.js";
+import { $, icon, svg } from "./dom.js";
+import { COLOURS } from "./treecolour.js";
+import { HEIGHT, WIDTH, drawNode } from "./treenode.js";
 import * as url from "./urlstate.js";
 import { View } from "./view.js";
 
-const WIDTH = 150;
-const HEIGHT = 46;
 const ROW = 56;
-const COLUMN = 172;
+const COLUMN = 178;
 
 export class Tree {
-  // onSelect(number) is called when a person picks a node.
-  constructor(root, store, onSelect) {
+  // onSelect(number) is called when a person picks a node, onFold() when something was folded.
+  constructor(root, store, folding, { onSelect, onFold }) {
     this.root = root;
     this.store = store;
+    this.folding = folding;
+    this.onFold = onFold;
     this.onSelect = onSelect;
     this.svg = $("svg.tree", root);
     this.edges = svg("g");
@@ -32,29 +33,19 @@ export class Tree {
     $("[data-zoom-in]", this.root).addEventListener("click", () => { this.touched = true; this.view.zoom(1.3); });
     $("[data-zoom-out]", this.root).addEventListener("click", () => { this.touched = true; this.view.zoom(1 / 1.3); });
     $("[data-new]", this.root).addEventListener("click", () => { this.touched = false; this.fit(); });
-    const hide = $("[data-hide-failed]", this.root);
-    hide.addEventListener("click", () => {
-      const on = hide.getAttribute("aria-pressed") !== "true";
-      hide.setAttribute("aria-pressed", String(on));
-      url.set("failed", on ? "hidden" : "");
-      this.draw();
-    });
-    hide.setAttribute("aria-pressed", String(url.get("failed") === "hidden"));
+    $("[data-focus-best]", this.root).addEventListener("click", () => this.focusBest());
+    this.colour = url.get("colour") in COLOURS ? url.get("colour") : "speedup";
+    const colour = $("[data-colour]", this.root);
+    colour.value = this.colour;
+    colour.addEventListener("change", () => { this.colour = colour.value; url.set("colour", colour.value === "speedup" ? "" : colour.value); this.draw(); });
     this.svg.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => { if (!this.touched) this.fit(); }).observe(this.svg);
   }
 
   select(number) {
     this.selected = number;
+    if (number !== undefined && this.places.size && !this.places.has(number) && this.store.structures.has(number)) this.draw();
     for (const [id, node] of this.drawn) this.mark(id, node);
-  }
-
-  rows() {
-    const hide = $("[data-hide-failed]", this.root).getAttribute("aria-pressed") === "true";
-    const rows = [...this.store.structures.values()];
-    if (!hide) return rows;
-    const parents = new Set(rows.map((row) => row.parent));
-    return rows.filter((row) => row.status !== "failed" || parents.has(row.number));
   }
 
   // Places of the nodes; forests hang from an unseen root.
@@ -72,16 +63,22 @@ export class Tree {
   }
 
   draw() {
-    const rows = this.rows();
+    const rows = this.folding.visible(this.selected).map(({ row }) => row);
     $("[data-tree-empty]", this.root).hidden = rows.length > 0;
     const before = this.places;
     this.places = this.layout(rows);
-    const fresh = rows.filter((row) => !before.has(row.number)).length;
+    const fresh = this.countNew();
     this.hold(before);
     this.drawEdges();
     this.drawNodes(rows);
     if (!this.touched) this.fit();
     else if (fresh && before.size) this.announce(fresh);
+  }
+
+  countNew() {
+    const known = this.seen || new Set();
+    this.seen = new Set(this.store.structures.keys());
+    return [...this.seen].filter((number) => !known.has(number)).length;
   }
 
   // After a relayout, the selected (or first) node stays where it was on the screen.
@@ -132,13 +129,17 @@ export class Tree {
   drawNodes(rows) {
     const active = this.store.active();
     const best = this.store.lineage().at(-1);
-    const range = spread(rows);
+    const colours = COLOURS[this.colour]([...this.store.structures.values()]);
+    this.legend(colours);
     for (const [number, node] of this.drawn) if (!this.places.has(number)) { node.remove(); this.drawn.delete(number); }
     for (const row of rows) {
-      const stamp = JSON.stringify([row.status, row.retained, row.evaluations, row.best?.speedup, active.has(row.number), best === row.number, range]);
+      const hidden = this.folding.hidden.get(row.number) || 0;
+      const isParent = this.folding.parents.has(row.number);
+      const stamp = JSON.stringify([row.status, row.retained, row.evaluations, row.best?.speedup, active.has(row.number), best === row.number, this.colour, colours.stamp, hidden, isParent]);
       let node = this.drawn.get(row.number);
       if (!node || node.dataset.stamp !== stamp) {
-        const next = drawNode(row, { active: active.has(row.number), best: best === row.number, range, siblings: this.store.structures });
+        const onFold = isParent ? () => { this.touched = true; this.folding.toggle(row.number); this.onFold(); } : null;
+        const next = drawNode(row, { active: active.has(row.number), best: best === row.number, colour: colours.of(row), hidden, structures: this.store.structures, onFold });
         next.dataset.stamp = stamp;
         next.addEventListener("click", () => { if (this.view.moved < 4) { this.touched = true; this.onSelect(row.number); } });
         this.replace(node, next, row.number);
@@ -148,6 +149,24 @@ export class Tree {
       node.setAttribute("transform", `translate(${place.x} ${place.y})`);
       this.mark(row.number, node);
     }
+  }
+
+  legend(colours) {
+    const box = $("[data-tree-legend]", this.root);
+    const entries = colours.legend();
+    const stamp = entries.map((entry) => entry.textContent).join("|");
+    if (box.dataset.stamp === stamp) return;
+    box.dataset.stamp = stamp;
+    box.replaceChildren(...entries);
+  }
+
+  focusBest() {
+    const best = this.store.lineage().at(-1);
+    const place = this.places.get(best);
+    if (!place) return;
+    this.touched = true;
+    this.view.centre({ x: place.x + WIDTH / 2, y: place.y + HEIGHT / 2 });
+    this.onSelect(best);
   }
 
   replace(node, next, number) {
@@ -170,6 +189,7 @@ export class Tree {
     const here = Number(event.target.dataset?.number);
     if (!here) return;
     if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.onSelect(here); return; }
+    if (event.key === "+" || event.key === "-") { this.folding.set(here, event.key === "+"); this.onFold(); return; }
     const next = this.neighbour(here, event.key);
     if (next === undefined) return;
     event.preventDefault();
@@ -188,47 +208,4 @@ export class Tree {
     if (key === "ArrowDown") return level[index + 1]?.number;
     return undefined;
   }
-}
-
-// Half width of the colour scale in octaves: 1.0× is the middle, so the colour says slower or faster than the baseline.
-function spread(rows) {
-  const octaves = rows.filter((row) => row.best).map((row) => Math.abs(Math.log2(row.best.speedup)));
-  return Math.max(1, ...octaves.map(Math.ceil));
-}
-
-// What this structure adds to its parent, e.g. "online_reduction".
-export function shortName(row, structures) {
-  const parent = structures.get(row.parent);
-  const added = parent ? row.actions.filter((action) => !parent.actions.includes(action)) : row.actions;
-  const name = (added.length ? added : row.actions).join(" + ") || "direct";
-  return name.replaceAll("_", " ");
-}
-
-const cut = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
-
-function drawNode(row, { active, best, range, siblings }) {
-  const [shape, colour] = tone(row.status);
-  const name = shortName(row, siblings);
-  const says = row.best ? speedup(row.best.speedup) : row.status === "failed" ? "failed" : "";
-  const label = `ST-${row.id} ${row.title}: ${row.status}, ${plural(row.evaluations, "evaluation")}${row.best ? `, best ${says} (${interval(row.best)})` : ""}`;
-  const classes = ["node", `is-${row.status}`, row.retained && "is-retained", active && "is-active"].filter(Boolean).join(" ");
-  const node = svg("g", { class: classes, role: "button", "aria-label": label, "data-number": row.number },
-    svg("title", {}, label),
-    svg("rect", { class: "ring", x: -4, y: -4, width: WIDTH + 8, height: HEIGHT + 8, rx: 12 }),
-    svg("rect", { class: "box", width: WIDTH, height: HEIGHT, rx: 8 }),
-    row.best ? tint(row.best.speedup, range) : null,
-    svg("use", { class: `mark tone-${colour}`, href: `#i-${shape}`, x: 12, y: 9, width: 12, height: 12 }),
-    svg("text", { class: "label", x: 30, y: 19 }, cut(name, best ? 16 : 19)),
-    svg("text", { class: "sub", x: 12, y: 36 }, `${row.status} · ${plural(row.evaluations, "eval")}`),
-    svg("text", { class: "speed", x: WIDTH - 11, y: 36 }, says),
-    best ? svg("use", { class: "crown", href: "#i-star", x: WIDTH - 24, y: 8, width: 13, height: 13 }) : null,
-    svg("circle", { class: "pulse", cx: WIDTH - 1, cy: 1, r: 4.5 }));
-  return node;
-}
-
-function tint(value, range) {
-  const share = Math.max(-1, Math.min(1, Math.log2(value) / range));
-  const bar = svg("path", { d: `M0 8 a8 8 0 0 1 6 -7.7 V${HEIGHT - 0.3} a8 8 0 0 1 -6 -7.7 Z` });
-  bar.style.fill = `color-mix(in oklab, var(${share < 0 ? "--slow-end" : "--fast-end"}) ${Math.round(Math.abs(share) * 100)}%, var(--line-strong))`;
-  return bar;
 }

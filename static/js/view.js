@@ -87,6 +87,15 @@ export class View {
     this.apply();
   }
 
+  // Brings a point into the middle at a scale at which it can be read.
+  centre(point) {
+    const { width, height } = this.size;
+    this.scale = Math.max(this.scale, 0.8);
+    this.x = point.x - width / this.scale / 2;
+    this.y = point.y - height / this.scale / 2;
+    this.apply();
+  }
+
   // Shows the box {x, y, width, height}; where it would become unreadable, keeps `focus` in the middle instead.
   fit(box, focus, least) {
     const { width, height } = this.size;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from kernelsite.searches.models.search import Search
@@ -22,6 +23,12 @@ class Event(models.Model):
     class Meta:
         ordering = ["search", "seq"]
         constraints = [models.UniqueConstraint(fields=["search", "seq"], name="event_seq")]
+        indexes = [
+            # The home page's feed of records.
+            models.Index(
+                fields=["search", "-seq"], name="event_best", condition=Q(kind=EventKind.BEST.value)
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"S-{self.search_id} #{self.seq} {self.kind}"

@@ -12,10 +12,10 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils import timezone
 
-from kernelsite.searches.models.words import choices, values
+from kernelsite.searches.models.words import AtCap, Choice, choices, values
 from search.landscapes.files import is_recorded
 from search.records import SearchState, Stage, WaitReason
-from search.settings import SearchSettings
+from search.settings import Budget, SearchSettings
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -88,6 +88,22 @@ class Search(models.Model):
     device_class = models.CharField(max_length=50)
     seed = models.PositiveIntegerField()
     evaluations_cap = models.PositiveIntegerField()
+
+    endpoints = models.JSONField(default=list, blank=True)
+    """As chosen: `Endpoint` without key and prices, and its `id`; empty without a model."""
+    model_choice = models.CharField(max_length=10, choices=choices(Choice), default=Choice.SHARE.value)
+    at_cap = models.CharField(max_length=10, choices=choices(AtCap), default=AtCap.FINISH.value)
+    transcript = models.CharField(max_length=100, blank=True, default="")
+    """What a `replay` answers from: `shipped:<name>` or `search:<id>`."""
+    tokens_cap = models.PositiveBigIntegerField(null=True)
+    """The present cap: at first the settings', until a person moves it."""
+    cost_usd_cap = models.FloatField(null=True)
+    calls_closed = models.CharField(max_length=10, blank=True, default="")
+    """`tokens` or `cost`: the cap that allows no further call."""
+    calls_until = models.DateTimeField(null=True)
+    """No call before this moment: a provider asked for it, or does not answer."""
+    refusals_after = models.PositiveBigIntegerField(default=0)
+    """Id of the last call when refusals last paused the search; those up to it are forgiven."""
 
     state = models.CharField(max_length=20, choices=choices(SearchState), default=S.QUEUED.value)
     wait_reason = models.CharField(max_length=20, choices=choices(WaitReason), blank=True, default="")
@@ -177,6 +193,12 @@ class Search(models.Model):
         return SearchSettings.load(self.settings)
 
     @property
+    def caps(self) -> Budget:
+        """The budget with the caps on tokens and money as they are now."""
+        moved = {"tokens": self.tokens_cap, "cost_usd": self.cost_usd_cap}
+        return self.record.budget.model_copy(update=moved)
+
+    @property
     def is_final(self) -> bool:
         """Nothing more will happen."""
         return SearchState(self.state).is_final
@@ -201,7 +223,8 @@ class Search(models.Model):
             raise TransitionError(f"{self.short} is {self.state} and cannot become {state}")
         self.state = state
         self.wait_reason = wait or ""
-        self.reason = reason[:300] or self.reason
+        # Why a search waited says nothing once it runs.
+        self.reason = "" if state is S.RUNNING else reason[:300] or self.reason
         if state is S.RUNNING and self.started_at is None:
             self.started_at = timezone.now()
         if state.is_final:

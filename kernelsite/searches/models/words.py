@@ -49,4 +49,27 @@ class AttemptState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class CallState(StrEnum):
+    """Where a call to a model stands in the ledger; every one but `released` counts against the caps."""
+
+    RESERVED = "reserved"
+    SETTLED = "settled"
+    UNKNOWN = "unknown"
+    RELEASED = "released"
+
+
+class Choice(StrEnum):
+    """How several models of one search share its calls."""
+
+    SHARE = "share"
+    BANDIT = "bandit"
+
+
+class AtCap(StrEnum):
+    """What a search does when its cap on tokens or money allows no further call."""
+
+    FINISH = "finish"
+    WAIT = "wait"
+
+
 OPEN_ATTEMPTS = (AttemptState.QUEUED.value, AttemptState.LEASED.value)

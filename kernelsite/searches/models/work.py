@@ -117,6 +117,9 @@ class Evaluation(models.Model):
     device_seconds = models.FloatField(default=0.0)
     spent_device_seconds = models.FloatField(null=True)
     """Device seconds of the search up to and with this one."""
+    spent_tokens = models.PositiveBigIntegerField(null=True)
+    """Model tokens of the search up to and with this one."""
+    spent_cost_usd = models.FloatField(null=True)
     result = models.JSONField(null=True)
     """`search.records.Evaluation`, with samples: read it for one row only."""
     note = models.CharField(max_length=200, blank=True, default="")

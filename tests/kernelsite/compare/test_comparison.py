@@ -3,42 +3,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.contrib.auth import get_user_model
-from django.utils import timezone
 
-from kernelsite.accounts.models import Membership, Team
-from kernelsite.catalog.models import LibraryVersion, WorkloadVersion, sync_shipped
 from kernelsite.compare.launch import ComparisonOrder, launch_comparison
 from kernelsite.compare.models import Comparison
 from kernelsite.compare.summary import summary
-from kernelsite.fleet.models import Device
-from kernelsite.searches import dispatch
-from kernelsite.searches.launch import LaunchError, Options, Order
+from kernelsite.searches.launch import LaunchError
 from kernelsite.searches.models import Search
-from search.settings import Budget
+
+# What is sent goes out on commit.
+pytestmark = pytest.mark.django_db(transaction=True)
 
 FOUR = ["two_stage", "mixed", "structure_only", "local_only"]
-
-
-@pytest.fixture
-def sent(monkeypatch):
-    sent = []
-    monkeypatch.setattr(dispatch.app, "send_task", lambda name, args=(), **_: sent.append((name, args)))
-    return sent
-
-
-@pytest.fixture
-def base(transactional_db):
-    alice = get_user_model().objects.create_user("alice")
-    team = Team.objects.create(name="Kernels", slug="kernels")
-    Membership.objects.create(team=team, user=alice, role="admin")
-    sync_shipped()
-    Device.objects.create(
-        name="synthetic", device_class="cpu", model="s", cores=1, last_seen_at=timezone.now()
-    )
-    workload = WorkloadVersion.objects.filter(slug="softmax").latest("version")
-    library = LibraryVersion.objects.filter(slug="core").latest("version")
-    return Order(team, alice, workload, library, Options(budget=Budget(evaluations=20)), key="k1")
 
 
 def test_it_works(base, sent):

@@ -96,6 +96,21 @@ async def test_every_second_bell_dropped_still_gives_everything_in_order(launch,
     assert len(bells) == 30
 
 
+async def test_bells_out_of_order_and_doubled_change_nothing(launch, alice, monkeypatch):
+    """Bells carry no content that is believed: late, early or twice, they only say "look"."""
+    search = await sync_to_async(launch)()
+    ring, held = events.ring, []
+    monkeypatch.setattr(events, "ring", lambda search_id, seq: held.append(seq))
+    communicator = socket(search, alice, "after=1")
+    await communicator.connect()
+    await tell(search, 12)
+    for seq in [*reversed(held), *held, 10**6]:
+        await sync_to_async(ring)(search.pk, seq)
+    received = await deltas(communicator, 13)
+    await communicator.disconnect()
+    assert [event["s"] for event in received] == list(range(2, 14))
+
+
 async def test_frames_keep_their_distance(launch, alice):
     search = await sync_to_async(launch)()
     communicator = socket(search, alice, "after=1")

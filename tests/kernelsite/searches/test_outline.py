@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from kernelsite.searches.keys import read_key
 from kernelsite.searches.knob_table import knob_effects
-from kernelsite.searches.outline import failures, outline
+from kernelsite.searches.models import StructureStatus
+from kernelsite.searches.outline import COLUMNS, board, failures, outline
 from search.records import Knob
 
 
@@ -49,7 +50,32 @@ def test_failures_are_grouped_with_the_most_frequent_first():
         candidate("done", "TIMEOUT"),
         candidate("done", "TIMEOUT"),
     ]
-    assert [(group["cause"], len(group["rows"])) for group in failures(rows)] == [("TIMEOUT", 2), ("lost", 1)]
+    samples = {"TIMEOUT": {"candidate": "1.1.001", "text": "took too long"}}
+    groups = failures(rows, samples)
+    assert [(group["cause"], len(group["rows"])) for group in groups] == [("TIMEOUT", 2), ("lost", 1)]
+    assert [group["sample"] for group in groups] == [samples["TIMEOUT"], None]
+
+
+def standing(number, status, speedup=None):
+    best = {"speedup": speedup} if speedup else None
+    return structure(number, None, f"action_{number}") | {"status": status, "best": best}
+
+
+def test_the_board_holds_every_structure_once_and_the_best_first():
+    rows = [
+        standing(1, "open", 1.5),
+        standing(2, "tuned", 3.0),
+        standing(3, "probing"),
+        standing(4, "failed"),
+        standing(5, "open", 2.5),
+        standing(6, "dropped", 1.1),
+    ]
+    columns = {column["name"]: [row["number"] for row in column["rows"]] for column in board(rows)}
+    assert columns == {"Open": [5, 1, 3], "Retained": [], "Tuning": [], "Tuned": [2], "Not retained": [6, 4]}
+
+
+def test_every_status_of_a_structure_has_a_column():
+    assert sorted(status for statuses in COLUMNS.values() for status in statuses) == sorted(StructureStatus)
 
 
 def measured(speedup, status="PASSED", **knobs):

@@ -66,7 +66,7 @@ def test_every_page_answers(signed_in, finished):
 
 
 def test_every_page_wants_a_log_in(client, finished):
-    for address in [*GENERAL, *pages_of(finished), "/compare/1/", "/compare/1/curves.json"]:
+    for address in [*GENERAL, *pages_of(finished), "/compare/1/", "/compare/curves.json?s=1", "/workers/1/"]:
         response = client.get(address)
         assert response.status_code == 302, address
         assert response["Location"].startswith("/accounts/login/"), address
@@ -226,7 +226,7 @@ def test_lists_ask_a_fixed_number_of_queries(
     for seed in range(1, 4):
         launch(budget=8, seed=seed)
     wire.run()
-    for address, most in [("/", 14), ("/searches/", 12), (f"/searches/{finished.pk}/", 16)]:
+    for address, most in [("/", 18), ("/searches/", 12), (f"/searches/{finished.pk}/", 20)]:
         with django_assert_max_num_queries(most):
             signed_in.get(address)
 
@@ -384,20 +384,19 @@ def test_three_seeds_give_intervals_and_no_verdict(signed_in, compared):
 def test_the_comparison_page_names_every_arm_and_its_fairness(signed_in, compared):
     comparison = compared()
     response = signed_in.get(f"/compare/{comparison.pk}/")
-    assert [arm.strategy for arm in response.context["arms"]] == ["two_stage", "local_only"]
+    assert [group.name for group in response.context["groups"]] == ["two stage", "local only"]
     assert all(row.is_equal for row in response.context["fairness"])
 
 
 def test_curves_hold_only_records_and_are_not_sent_twice(signed_in, compared):
     comparison = compared()
-    response = signed_in.get(f"/compare/{comparison.pk}/curves.json")
-    for arm in response.json()["arms"]:
-        for seed in arm["seeds"]:
-            speeds = [point[1] for point in seed["points"]]
+    address = "/compare/curves.json?s=" + ",".join(str(search.pk) for search in comparison.searches.all())
+    response = signed_in.get(address)
+    for group in response.json()["groups"]:
+        for seed in group["seeds"]:
+            speeds = [point["speedup"] for point in seed["points"]]
             assert speeds == sorted(set(speeds))
-    again = signed_in.get(
-        f"/compare/{comparison.pk}/curves.json", headers={"If-None-Match": response["ETag"]}
-    )
+    again = signed_in.get(address, headers={"If-None-Match": response["ETag"]})
     assert again.status_code == 304
 
 
@@ -405,7 +404,8 @@ def test_a_comparison_of_another_team_does_not_exist(client, charlie, compared):
     comparison = compared()
     client.force_login(charlie)
     assert client.get(f"/compare/{comparison.pk}/").status_code == 404
-    assert client.get(f"/compare/{comparison.pk}/curves.json").status_code == 404
+    searches = ",".join(str(search.pk) for search in comparison.searches.all())
+    assert client.get(f"/compare/curves.json?s={searches}").status_code == 404
 
 
 def test_the_launch_page_starts_from_a_workload_that_a_cpu_can_run(signed_in):

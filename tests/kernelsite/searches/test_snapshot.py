@@ -13,7 +13,8 @@ from django.urls import reverse
 from kernelsite.accounts.models import Membership
 from kernelsite.searches import snapshot
 from kernelsite.searches.models import Candidate, Evaluation, Event, Search, SourceText, Step, Structure
-from search.records import TaskName
+from kernelsite.searches.rows import candidate_row
+from search.records import EvaluationStatus, TaskName
 
 
 @pytest.fixture
@@ -192,6 +193,31 @@ def test_a_snapshot_reads_beside_a_writer_and_sees_one_state(launch, wire):
     assert Search.objects.get(pk=search.pk).title == "changed"
 
 
+def test_a_row_of_the_snapshot_is_the_row_that_an_event_carries(launch, wire):
+    search = launch(budget=12)
+    wire.run_until(lambda: bool(wire.of(TaskName.EVALUATE)))
+    wire.verdicts[str(Evaluation.objects.get(search=search).pk)] = EvaluationStatus.TIMEOUT
+    wire.run_until(lambda: search.evaluations.count() > 6)
+    evaluations = search.evaluations.filter(current=True).select_related("candidate__structure", "step")
+    assert len({row.state for row in evaluations}) > 1
+    assert snapshot.take(search.pk)["candidates"] == [candidate_row(row) for row in evaluations]
+
+
+def test_one_failure_of_each_cause_speaks_for_it(launch, wire):
+    search = launch(budget=8)
+    wire.run_until(lambda: bool(wire.of(TaskName.EVALUATE)))
+    first = Evaluation.objects.get(search=search)
+    wire.verdicts[str(first.pk)] = EvaluationStatus.INCORRECT_NUMERICAL
+    wire.run()
+    samples = snapshot.take(search.pk)["samples"]
+    assert set(samples) == {"INCORRECT_NUMERICAL"}
+    assert samples["INCORRECT_NUMERICAL"]["candidate"] == first.key
+    assert (
+        samples["INCORRECT_NUMERICAL"]["text"]
+        == (Evaluation.objects.get(pk=first.pk).result["message"][: snapshot.SAMPLE_LENGTH])
+    )
+
+
 def test_a_snapshot_cannot_write(launch):
     from django.db import DatabaseError
 
@@ -208,5 +234,6 @@ def test_sources_and_results_are_not_read(launch, wire):
         snapshot.take(search.pk)
     text = " ".join(query["sql"] for query in queries)
     assert SourceText._meta.db_table not in text
-    assert '"result"' not in text
+    # One failure of each cause is asked for its message; nothing else is taken out of results.
+    assert all("message" in query["sql"] for query in queries if '"result"' in query["sql"])
     assert Structure._meta.db_table in text

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from kernelsite.searches import model_options
 from kernelsite.searches.launch import language_for
-from search.agents.registry import AGENTS, default_agent
+from search.agents.registry import default_agent
 from search.landscapes.answer import answer
 from search.landscapes.files import LandscapeError, is_recorded, landscape_of
 from search.library import ActionLibrary, shipped_library, shipped_workloads
@@ -58,11 +59,14 @@ class Command(BaseCommand):
         """Wrong values end with exit status 2 and name their option."""
         parser.add_argument("--workload", required=True, choices=sorted(shipped_workloads()))
         parser.add_argument("--strategy", default="two_stage", choices=list(STRATEGIES))
-        parser.add_argument("--agent", choices=list(AGENTS), help="otherwise the one that fits the device")
+        parser.add_argument(
+            "--agent", choices=model_options.NAMES, help="otherwise the one that fits the device"
+        )
         parser.add_argument("--device", default="cpu", help="device class, e.g. cpu or recorded:<landscape>")
         parser.add_argument("--budget", type=budget, required=True, help="evaluations")
         parser.add_argument("--seed", type=seed, default=0)
         parser.add_argument("--json", action="store_true", help="end with one JSON line on stdout")
+        model_options.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the search; progress goes to stderr."""
@@ -71,12 +75,14 @@ class Command(BaseCommand):
         self.titles: dict[str, str] = {}
         try:
             settings = _settings(options, workload, library)
+            agent = model_options.agent_of(settings.agent, options)
             with _device(settings, workload) as (name, evaluate):
                 self._say(f"device: {name}")
-                agent = AGENTS[settings.agent]()
                 result = run_search(settings, workload, library, agent, evaluate, self._progress)
         except (DeviceError, LandscapeError) as error:
             raise CommandError(f"--device {options['device']}: {error}") from error
+        except model_options.ModelStopError as error:
+            raise CommandError(str(error)) from error
         self._say(f"finished: {result.reason}")
         line = json.dumps(_document(settings.strategy, name, result), allow_nan=False)
         self.stdout.write(line if options["json"] else f"{_told(result)}, {name}")
@@ -133,7 +139,7 @@ def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrar
         language=language_for(options["device"]),
         device_class=options["device"],
         seed=options["seed"],
-        budget=Budget(evaluations=options["budget"]),
+        budget=Budget(evaluations=options["budget"], tokens=options["tokens"], cost_usd=options["cost_usd"]),
     )
 
 
