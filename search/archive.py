@@ -52,6 +52,8 @@ class Archive:
         """Parents of the explorations that were asked, in order."""
         self.beliefs: dict[str, float] = {}
         """Worth of structures, 0 to 1, as the agent rated them last; empty when it never did."""
+        self.judgements = 0
+        """Times that the agent was asked for its beliefs."""
         self._rated = 0
         self.passed = 0
         self.rootless = 0
@@ -110,6 +112,7 @@ class Archive:
         self.steps[item.number] = Step(item=item)
         self.last = max(self.last, item.number)
         self.in_flight[item.number] = item
+        self.judgements += isinstance(item, Draft) and item.kind is DraftKind.JUDGE
         if isinstance(item, Variant):
             self._owed.pop(program_of(item), None)
             if item.purpose is Purpose.CONFIRM:

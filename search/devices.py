@@ -94,5 +94,6 @@ DEVICES: dict[str, DeviceModel] = {device.name: device for device in (H200, CPU)
 
 
 def device_model(device_class: str) -> DeviceModel | None:
-    """Model of a device class; `recorded:h200` is modelled as `h200`, an unknown class as nothing."""
-    return DEVICES.get(device_class.removeprefix("recorded:"))
+    """Model of a device class; `recorded:h200` and `recorded:h200_…` are modelled as `h200`, an unknown one as nothing."""
+    name = device_class.removeprefix("recorded:")
+    return DEVICES.get(name) or DEVICES.get(name.partition("_")[0])

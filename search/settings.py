@@ -39,7 +39,7 @@ class StageSettings(Record):
     repairs: Annotated[int, Field(ge=0, le=5)] = 3
     finalists: Annotated[int, Field(ge=1, le=8)] = 2
     """Best candidates measured again, fresh and at the full tier, inside the budget."""
-    sampler: Literal["tpe", "shared", "random", "gp"] = "tpe"
+    sampler: Literal["shared", "tpe", "random", "gp"] = "shared"
     """`shared` models all structures of the search at once (`surrogate.py`); the others are Optuna's, one by one."""
 
 

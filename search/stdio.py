@@ -138,6 +138,7 @@ def _environment() -> Mapping[str, str]:
         "LC_ALL",
         "TMPDIR",
         "LD_LIBRARY_PATH",
+        "PYTHONPATH",
         "VIRTUAL_ENV",
         "CUDA_VISIBLE_DEVICES",
     )

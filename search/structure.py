@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right, insort
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -78,6 +79,8 @@ class Structure:
     blueprint: Blueprint | None = None
     trials: dict[int, Trial] = field(default_factory=dict)
     """Search trials with a verdict, by step number."""
+    numbers: list[int] = field(default_factory=list)
+    """Step numbers of the trials, sorted."""
     points: set[Point] = field(default_factory=set)
     """Points of the knob grid that were tried."""
     in_flight: dict[int, Item] = field(default_factory=dict)
@@ -113,6 +116,11 @@ class Structure:
         """What may be tuned."""
         return self.blueprint.knobs if self.blueprint else ()
 
+    @property
+    def vain(self) -> int:
+        """Trials since its best; all of them where nothing passed."""
+        return len(self.numbers) - (bisect_right(self.numbers, self.best.number) if self.best else 0)
+
     def spent(self, stage: Stage) -> int:
         """Evaluations charged or held in a stage."""
         return self.charged[stage] + sum(item.stage is stage for item in self.in_flight.values())
@@ -125,6 +133,7 @@ class Structure:
     def note(self, trial: Trial, *, charged: bool, device_seconds: float = 0.0) -> None:
         """Take in a search trial."""
         self.trials[trial.number] = trial
+        insort(self.numbers, trial.number)
         point = point_of(self.knobs, trial.knobs)
         if is_inside(self.knobs, point):
             self.points.add(point)

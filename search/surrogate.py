@@ -44,6 +44,8 @@ ABSENT = 2.0
 """Distance between different words, and between having a knob and not having it, in octaves."""
 WORDS = 1e6
 """Words are placed so far apart that no two numbers are."""
+TRUST = (0.0, 0.5, 1.0)
+"""Share of what a cost model predicts between structures that is taken for true before anything is measured."""
 STRETCH = 4.0
 """How much closer to the best the model looks: costs are compared as log(1 + STRETCH * excess)."""
 SOUND = 0.85
@@ -75,6 +77,7 @@ class Shape:
     shares: tuple[float, float, float] = SHARES[0]
     nearness: float = NEARNESS[1]
     noise: float = NOISE[1]
+    trust: float = TRUST[1]
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,8 @@ class Surrogate:
         costs = np.array([math.nan if each.cost is None else each.cost for each in trials])
         self._timed = np.flatnonzero(~np.isnan(costs))
         self._least = float(costs[self._timed].min()) if self._timed.size else 0.0
-        self._excess = self.stretched(costs[self._timed])
-        self._center = float(np.mean(self._excess)) if self._timed.size else 0.0
+        self._costs = costs[self._timed]
+        self._excess = self.stretched(self._costs)
         self._apart = self._space.apart(self._known, self._known)
         self.shape = shape or Shape(lengths=(LENGTHS[2],) * len(self._space.names))
         self._solve(np.isnan(costs))
@@ -130,7 +133,7 @@ class Surrogate:
         asked = self._space.asked(structure, places)
         cross = _kernel(self._space.apart(asked, self._known), self.shape)
         timed = cross[:, self._timed]
-        mean = self._center + timed @ self._weights
+        mean = self._level[self._space.index(structure)] + timed @ self._weights
         spread = 1.0 - np.einsum("ij,ji->i", timed, cho_solve(self._factor, timed.T))
         sound = np.clip(SOUND + cross @ self._soundness, 0.02, 1.0)
         return Outlook(mean, np.sqrt(np.maximum(spread, 1e-6) * self._variance), sound)
@@ -139,11 +142,25 @@ class Surrogate:
         kernel = _kernel(self._apart, self.shape)
         timed = kernel[np.ix_(self._timed, self._timed)]
         self._factor = _factor(timed, self.shape.noise)
-        centred = self._excess - self._center
+        self._level = self._levels(self.shape.trust)
+        centred = self._excess - self._level[self._known.structures[self._timed]]
         self._weights = cho_solve(self._factor, centred)
         self._variance = max(1e-4, float(centred @ self._weights) / max(1, centred.size))
         labels = np.where(failed, 0.0, 1.0) - SOUND
         self._soundness = cho_solve(_factor(kernel, 0.1), labels)
+
+    def _levels(self, trust: float) -> Floats:
+        """(S,): what is expected of the programs of each structure before their own trials are looked at.
+
+        A structure that the cost model puts at twice the speed of another is expected at 2 ** trust times its speed,
+        on the stretched scale, where nothing lies below the best trial.
+        """
+        if not self._timed.size:
+            return np.zeros(len(self._space.told))
+        told = trust * self._space.told
+        rows = self._known.structures[self._timed]
+        levels = self.stretched(float(np.median(self._costs + told[rows])) - told)
+        return np.asarray(levels + float(np.mean(self._excess - levels[rows])))
 
     def _likelihood(self, shape: Shape) -> float:
         """Log marginal likelihood with the variance at its best, up to a constant."""
@@ -153,7 +170,7 @@ class Surrogate:
         timed = self._timed
         apart = _Apart(self._apart.knobs[:, timed][:, :, timed], self._apart.structures[np.ix_(timed, timed)])
         factor = _factor(_kernel(apart, shape), shape.noise)
-        centred = self._excess - self._center
+        centred = self._excess - self._levels(shape.trust)[self._known.structures[timed]]
         misfit = max(1e-9, float(centred @ cho_solve(factor, centred)))
         return -0.5 * count * math.log(misfit) - float(np.log(np.diag(factor[0])).sum())
 
@@ -174,6 +191,12 @@ class _Space:
         self._index = {each.fingerprint: place for place, each in enumerate(self._structures)}
         self.names = sorted({knob.name for each in self._structures for knob in each.knobs})
         self._distances = _distances([each.blueprint for each in self._structures])
+        self.told = _told(self._structures)
+        """(S,): log speed-ups that a cost model predicts, about their mean; 0 where there is none."""
+
+    def index(self, structure: Structure) -> int:
+        """Its place among the structures."""
+        return self._index[structure.fingerprint]
 
     def known(self, trials: Sequence[Trial]) -> _Programs:
         """Programs of trials."""
@@ -224,6 +247,12 @@ def _distances(blueprints: Sequence[Blueprint | None]) -> Floats:
     )
 
 
+def _told(structures: Sequence[Structure]) -> Floats:
+    known = [each.prior for each in structures if each.prior is not None]
+    middle = sum(known) / len(known) if known else 0.0
+    return np.array([0.0 if each.prior is None else each.prior - middle for each in structures])
+
+
 def _kernel(apart: _Apart, shape: Shape) -> Floats:
     """Variance 1 on the diagonal."""
     weights = 1.0 / np.square(np.asarray(shape.lengths))
@@ -252,6 +281,7 @@ def _sweep(knobs: int) -> Iterator[Callable[[Shape], list[Shape]]]:
         yield partial(_with_length, place)
     yield lambda shape: [replace(shape, noise=noise) for noise in NOISE]
     yield lambda shape: [replace(shape, nearness=nearness) for nearness in NEARNESS]
+    yield lambda shape: [replace(shape, trust=trust) for trust in TRUST]
     yield _with_shares
 
 

@@ -52,9 +52,9 @@ REFIT = 8
 """Its hyperparameters are chosen anew after so many trials."""
 BORROWED = 3
 """Fastest structures whose best values are looked at, with their neighbours, in every other structure."""
-GREEDY = 2
+GREEDY = 4
 """Every so many trials the least expected cost is tried, not the highest expected improvement."""
-SHARED_STARTUP = 16
+SHARED_STARTUP = 6
 """Timed trials with other than default knobs, in the whole search, before the shared model is asked.
 
 Until then points are random: a model of defaults and their neighbours knows nothing of what knobs do.

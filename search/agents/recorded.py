@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from search.agents.expected import expected, favour
 from search.agents.playbook.agent import PlaybookAgent
 from search.landscapes.files import LandscapeError, landscape_of
 from search.records import DraftKind, Usage
@@ -57,14 +58,16 @@ class RecordedAgent:
         if place is None:
             return Proposal(failure="no recorded structure is left to try from here")
         structure = landscape.structures[place]
+        blueprint, predicted = structure.blueprint, _expected(landscape, place)
         if random.Random(f"{draft.seed} failure").random() < self._failure:
-            return Proposal(blueprint=structure.blueprint, failure="simulated: the agent brought no source")
+            why = "simulated: the agent brought no source"
+            return Proposal(blueprint=blueprint, failure=why, prior=predicted)
         candidate = structure.candidate(landscape.language)
-        return Proposal(blueprint=structure.blueprint, candidate=candidate, note=landscape.label)
+        return Proposal(blueprint=blueprint, candidate=candidate, note=landscape.label, prior=predicted)
 
 
 def _next_place(landscape: Landscape, draft: Draft, scene: Scene) -> int | None:
-    """A child of the draft's structure that is not excluded, drawn in proportion to the moves' weights."""
+    """A child that is not excluded, drawn in proportion to the moves' weights and to what the cost model expects."""
     parent = landscape.by_fingerprint.get(draft.structure)
     moves = landscape.moves
     draw = random.Random(draft.seed)
@@ -74,7 +77,15 @@ def _next_place(landscape: Landscape, draft: Draft, scene: Scene) -> int | None:
         allowed = not scene.allowed_actions or set(child.actions) <= set(scene.allowed_actions)
         if place != parent or not allowed or child.fingerprint in draft.exclude:
             continue
-        key = draw.random() ** (1 / moves.weight[row])
+        worth = moves.weight[row] * favour(
+            _expected(landscape, place), _expected(landscape, moves.child[row])
+        )
+        key = draw.random() ** (1 / worth)
         if best is None or key > best[0]:
             best = (key, moves.child[row])
     return best[1] if best else None
+
+
+def _expected(landscape: Landscape, place: int) -> float | None:
+    blueprint = landscape.structures[place].blueprint
+    return expected(blueprint, landscape.workload, landscape.environment.device_class, landscape.case)

@@ -1,13 +1,16 @@
 """What is recorded: which structures of a workload, and which points of the grid of each.
 
-Structures are found breadth first from the direct implementation, by the playbook's own moves. A grid that is
-larger than wanted loses choices, one at a time from the knob that has most of them, drawn by the seed, never the
-default: what stays is a full grid, so that a tuner never asks for a point that was not measured.
+Structures are those that the playbook's own moves reach, in the order of the product of its weights for their
+actions, so that a structure comes after those it extends. A grid that is larger than wanted loses its switches
+first, then choices of the knob that has most of them, the last such knob first. Of a knob that keeps some choices
+the default stays, and one is drawn by the seed out of each of as many runs of neighbours as there is room for. What
+stays is a full grid, so that a tuner never asks for a point that was not measured.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import deque
 from dataclasses import dataclass
@@ -15,20 +18,25 @@ from typing import TYPE_CHECKING
 
 from search.agents.agent import Scene
 from search.agents.playbook.moves import REPLACING, moves
-from search.agents.playbook.priors import weight
+from search.agents.playbook.priors import FIRST_CHOICE, weight
 from search.agents.playbook.writers import refusal, write_source
+from search.expressions import evaluate_expression
 from search.landscapes.landscape import Moves, RecordedStructure
 from search.library import compose
 from search.records import Candidate, content_hash
-from search.tuning import draw_seed, grid_size
+from search.tuning import draw_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from search.blueprint import Blueprint
     from search.library import ActionLibrary
     from search.records import Knob, KnobValue, Language
     from search.workload import Workload
+
+WARPS = "NUM_WARPS"
+MOST_THREAD_BYTES = 1536
+"""A thread has 1020 bytes of registers; compilers take minutes over programs that keep much more."""
 
 Places = tuple[int, ...]
 """Positions on the choices of each knob."""
@@ -54,9 +62,11 @@ class Design:
     def text(self) -> str:
         """For people."""
         return (
-            f"at most {self.structures} structures breadth first by the playbook's moves; of each at most "
-            f"{self.points} points, a full grid over choices drawn by seed {self.seed}, the default among them; "
-            f"{self.repeats} more evaluations of {self.repeat_share:.0%} of the points and of the "
+            f"at most {self.structures} structures in the order of the playbook's weights; of each at most "
+            f"{self.points} points, a full grid over choices drawn by seed {self.seed}, the default among them, "
+            f"switches left out first; "
+            f"points at which a thread keeps over {MOST_THREAD_BYTES} bytes by the plan are told as timeouts and not "
+            f"built; {self.repeats} more evaluations of {self.repeat_share:.0%} of the points and of the "
             f"{self.fastest} fastest"
         )
 
@@ -100,16 +110,28 @@ def plan(
 
 def reduced(knobs: tuple[Knob, ...], most: int, seed: int) -> tuple[Knob, ...]:
     """The knobs with so few choices that the grid has at most `most` points; defaults stay."""
-    draw = random.Random(seed)
-    kept = list(knobs)
-    while grid_size(tuple(kept)) > max(1, most):
-        place = max(range(len(kept)), key=lambda one: len(kept[one].choices))
-        knob = kept[place]
-        loser = draw.choice([choice for choice in knob.choices if choice != knob.default])
-        kept[place] = knob.model_copy(
-            update={"choices": tuple(choice for choice in knob.choices if choice != loser)}
+    counts = [len(knob.choices) for knob in knobs]
+    while math.prod(counts) > max(1, most):
+        place = max(
+            range(len(knobs)), key=lambda one: (_is_switch(knobs[one], counts[one]), counts[one], one)
         )
-    return tuple(kept)
+        counts[place] -= 1
+    draw = random.Random(seed)
+    return tuple(_thinned(knob, count, draw) for knob, count in zip(knobs, counts, strict=True))
+
+
+def _is_switch(knob: Knob, count: int) -> bool:
+    return count > 1 and all(isinstance(choice, bool) for choice in knob.choices)
+
+
+def _thinned(knob: Knob, count: int, draw: random.Random) -> Knob:
+    """The default, and one choice of each of `count - 1` runs of the others."""
+    others = [choice for choice in knob.choices if choice != knob.default]
+    runs = count - 1
+    bounds = [round(run * len(others) / max(runs, 1)) for run in range(runs + 1)]
+    kept = [draw.choice(others[first:last]) for first, last in itertools.pairwise(bounds)]
+    choices = tuple(choice for choice in knob.choices if choice == knob.default or choice in kept)
+    return knob.model_copy(update={"choices": choices})
 
 
 def grid_points(knobs: tuple[Knob, ...]) -> tuple[Places, ...]:
@@ -122,6 +144,21 @@ def grid_points(knobs: tuple[Knob, ...]) -> tuple[Places, ...]:
 def values_at(knobs: tuple[Knob, ...], places: Places) -> dict[str, KnobValue]:
     """Knob values at positions."""
     return {knob.name: knob.choices[place] for knob, place in zip(knobs, places, strict=True)}
+
+
+def thread_bytes(blueprint: Blueprint, sizes: Mapping[str, int], values: Mapping[str, KnobValue]) -> int:
+    """Bytes that a thread keeps on chip by the plan; 0 where the plan does not say, or is not of warps.
+
+    Args:
+        blueprint: of the structure.
+        sizes: of the axes, in the case.
+        values: of the knobs.
+    """
+    numbers = {**sizes, **{name: value for name, value in values.items() if isinstance(value, int)}}
+    if WARPS not in numbers:
+        return 0
+    told = [kernel.chip_bytes for kernel in blueprint.kernels if kernel.chip_bytes]
+    return max((evaluate_expression(text, numbers) for text in told), default=0) // (32 * numbers[WARPS])
 
 
 Link = tuple[str, str, str, float]
@@ -137,13 +174,19 @@ def _found(scene: Scene, design: Design) -> tuple[list[Blueprint], list[Link]]:
         parent = queue.popleft()
         for move, child in moves(scene, parent, draw_seed(design.seed, parent.fingerprint)):
             if child.fingerprint not in found:
-                if len(found) == design.structures:
-                    continue
                 found[child.fingerprint] = child
                 queue.append(child)
             worth = weight(move.action.id, scene.language) * REPLACING ** len(move.dropped)
             links.append((parent.fingerprint, child.fingerprint, move.action.id, worth))
-    return list(found.values()), links
+    chosen = sorted(found.values(), key=lambda one: _place(scene, one))[: design.structures]
+    kept = {one.fingerprint for one in chosen}
+    return chosen, [link for link in links if {link[0], link[1]} <= kept]
+
+
+def _place(scene: Scene, blueprint: Blueprint) -> tuple[float, int]:
+    """What the playbook would try first comes first; no action outweighs its absence."""
+    shares = [min(1.0, weight(action, scene.language) / FIRST_CHOICE) for action in blueprint.actions]
+    return -math.prod(shares), len(shares)
 
 
 def _recorded(scene: Scene, blueprint: Blueprint, design: Design) -> RecordedStructure:

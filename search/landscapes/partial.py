@@ -21,6 +21,9 @@ MESSAGE_LIMIT = 300
 RESOURCES_LIMIT = 2000
 """Characters of JSON kept of what a build says."""
 
+NOT_BUILT = "not built"
+"""How the message of a point begins that its plan excluded."""
+
 Key = tuple[int, tuple[int, ...], int]
 """Structure, point, round."""
 
@@ -56,6 +59,20 @@ class Row(Record):
     def key(self) -> Key:
         """What was measured, in which round."""
         return (self.structure, self.knobs, self.round)
+
+
+def row_not_built(structure: int, places: Places, thread_bytes: int, environment: Environment) -> Row:
+    """Of a point that was left out by its plan: what a build that takes too long would have said."""
+    return Row(
+        structure=structure,
+        knobs=places,
+        round=0,
+        status=EvaluationStatus.TIMEOUT,
+        charged=True,
+        device_seconds=0.0,
+        message=f"{NOT_BUILT}: a thread would keep {thread_bytes} bytes by the plan, which does not compile in time",
+        environment=environment,
+    )
 
 
 def row_of(structure: int, places: Places, round_number: int, evaluation: Evaluation) -> Row:

@@ -1,16 +1,17 @@
-"""Records a landscape with a device worker: in batches of one source, streamed to a file, repeated for noise."""
+"""Records a landscape with a device worker: in batches, streamed to a file, repeated for noise."""
 
 from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from search.landscapes.design import Places, Plan, values_at
+from search.landscapes.design import MOST_THREAD_BYTES, Places, Plan, thread_bytes, values_at
 from search.landscapes.landscape import Landscape, Measurements, Moves
-from search.landscapes.partial import PartialFile, Row, row_of
-from search.records import EvaluationRequest, EvaluationStatus, Tier, TimingMethod
+from search.landscapes.partial import NOT_BUILT, Key, PartialFile, Row, row_not_built, row_of
+from search.records import Environment, EvaluationRequest, EvaluationStatus, Tier, TimingMethod
 from search.tuning import draw_seed
 
 if TYPE_CHECKING:
@@ -22,15 +23,27 @@ if TYPE_CHECKING:
     from search.records import Evaluation, Language
     from search.workload import Workload
 
-BATCH = 16
+Spot = tuple[int, Places]
+"""Structure and point."""
+BATCH = 64
+"""Requests that are sent at once; those of one source are neighbours."""
+LEAST_BATCH = 8
+GUESS_S = 0.6
+"""Taken for the seconds of an evaluation until some were made."""
 ATTEMPTS = 3
 """Times that a point is sent when the device fails under it."""
+MOST_DEATHS = 2
+"""A point under which the worker died so often is not sent again."""
 LEAST_MEASURED = 0.9
 """Share of its grid that must have been measured for a structure to be kept."""
 
 
+class FruitlessError(Exception):
+    """The device judged nothing of a whole batch; the message is its own."""
+
+
 class Device(Protocol):
-    """Judges a batch of variants of one source."""
+    """Judges a batch of variants, those of one source next to each other."""
 
     def evaluate_batch(self, requests: Sequence[EvaluationRequest]) -> Iterator[Evaluation]:
         """One evaluation per request, in order."""
@@ -67,40 +80,85 @@ class Recorder:
     device_class: str
     say: Callable[[str], None] = lambda text: None
     stop_at: float = float("inf")
-    """`time.monotonic` after which no batch is begun."""
+    """`time.monotonic` after which nothing is measured."""
+    repeat_at: float = float("inf")
+    """`time.monotonic` after which no point is measured for the first time."""
+    batch: int = BATCH
+    deaths: Counter[Key] = field(default_factory=Counter)
+    """Points that the worker was at when it died."""
+    spent_s: float = 0.0
+    answered: int = 0
 
     def run(self) -> bool:
-        """Measure what is missing; whether everything is measured.
+        """Measure what is missing, then the repeats; whether everything is measured.
 
         Raises:
             search.stdio.DeviceError: the worker is gone; what came before is in the partial file.
+            FruitlessError: the device judged nothing of a whole batch.
         """
-        first = [(n, points) for n, points in enumerate(self.plan.points)]
-        if not self._round(first, 0):
-            return False
+        self._leave_out()
+        first = [(n, one) for n, points in enumerate(self.plan.points) for one in points]
+        is_whole = self._round(first, 0, min(self.repeat_at, self.stop_at))
         again = self._chosen()
         rounds = range(1, self.order.design.repeats + 1)
-        return all(self._round(again, number) for number in rounds)
+        return all(self._round(again, number, self.stop_at) for number in rounds) and is_whole
 
-    def _round(self, chosen: list[tuple[int, tuple[Places, ...]]], number: int) -> bool:
-        for structure, points in chosen:
-            title = self.plan.structures[structure].blueprint.title
-            for attempt in range(ATTEMPTS):
-                open_points = [one for one in points if (structure, one, number) not in self.partial.rows]
-                for start in range(0, len(open_points), BATCH):
-                    if time.monotonic() >= self.stop_at:
-                        return False
-                    self._measure(structure, open_points[start : start + BATCH], number)
-                if open_points:
-                    self.say(f"round {number}, structure {structure}: {title}, attempt {attempt + 1}")
+    def _leave_out(self) -> None:
+        """Note the points that are not built."""
+        workload = self.order.narrowed
+        sizes = workload.sizes(workload.cases[0])
+        nowhere = Environment(device_class=self.device_class, device="not run", workload=workload.hash)
+        for structure, one in enumerate(self.plan.structures):
+            for places in self.plan.points[structure]:
+                kept = thread_bytes(one.blueprint, sizes, values_at(one.blueprint.knobs, places))
+                if kept > MOST_THREAD_BYTES and self._is_open((structure, places, 0)):
+                    self.partial.add(row_not_built(structure, places, kept, nowhere))
+
+    def _round(self, chosen: Sequence[Spot], number: int, until: float) -> bool:
+        """Measure the points that are open; False when time was up first."""
+        for _ in range(ATTEMPTS):
+            waiting = [spot for spot in chosen if self._is_open((*spot, number))]
+            while waiting:
+                size = self._batch_size(until - time.monotonic())
+                if not size:
+                    return False
+                self._measure(waiting[:size], number)
+                waiting = waiting[size:]
+                self.say(f"round {number}: {len(waiting)} points wait, {self.each_s:.2f} s each")
         return True
 
-    def _measure(self, structure: int, points: Sequence[Places], number: int) -> None:
-        requests = [self._request(structure, places, number) for places in points]
-        for places, evaluation in zip(points, self.device.evaluate_batch(requests), strict=True):
+    def _is_open(self, key: Key) -> bool:
+        return key not in self.partial.rows and self.deaths[key] < MOST_DEATHS
+
+    @property
+    def each_s(self) -> float:
+        """Seconds of an evaluation so far, all in."""
+        return max(self.spent_s / self.answered, 1e-3) if self.answered else GUESS_S
+
+    def _batch_size(self, left_s: float) -> int:
+        """As many as should end in time; 0 when it is up."""
+        if left_s <= 0:
+            return 0
+        return min(self.batch, max(LEAST_BATCH, int(min(left_s, 1e6) / self.each_s)))
+
+    def _measure(self, spots: Sequence[Spot], number: int) -> None:
+        requests = [self._request(*spot, number) for spot in spots]
+        answers, failures, began = self.device.evaluate_batch(requests), [], time.monotonic()
+        for spot in spots:
+            if time.monotonic() >= self.stop_at:
+                return  # whoever closes the device ends what it still works on
+            self.deaths[*spot, number] += 1
+            evaluation = next(answers)
+            del self.deaths[*spot, number]
+            self.answered += 1
             # A device that failed has said nothing about the program: the point stays open.
-            if evaluation.status is not EvaluationStatus.INFRA_ERROR:
-                self.partial.add(row_of(structure, places, number, evaluation))
+            if evaluation.status is EvaluationStatus.INFRA_ERROR:
+                failures.append(evaluation.message)
+            else:
+                self.partial.add(row_of(*spot, number, evaluation))
+        self.spent_s += time.monotonic() - began
+        if len(failures) == len(spots) >= LEAST_BATCH:
+            raise FruitlessError(failures[-1])
 
     def _request(self, structure: int, places: Places, number: int) -> EvaluationRequest:
         one = self.plan.structures[structure]
@@ -114,19 +172,16 @@ class Recorder:
             deadline_s=self.order.deadline_s,
         )
 
-    def _chosen(self) -> list[tuple[int, tuple[Places, ...]]]:
-        """Points for the further rounds: a drawn share, and those that were fastest."""
+    def _chosen(self) -> list[Spot]:
+        """Points for the further rounds: a drawn share of those that were measured, and the fastest."""
         design = self.order.design
         rows = [row for row in self.partial.rows.values() if row.round == 0]
         timed = sorted((row for row in rows if row.speedup), key=lambda row: (-(row.speedup or 0), row.key))
-        keys = {(row.structure, row.knobs) for row in timed[: design.fastest]}
-        everything = [(n, one) for n, points in enumerate(self.plan.points) for one in points]
+        spots = {(row.structure, row.knobs) for row in timed[: design.fastest]}
+        built = [row for row in rows if not row.message.startswith(NOT_BUILT)]
+        measured = sorted((row.structure, row.knobs) for row in built)
         draw = random.Random(draw_seed(design.seed, "repeats"))
-        keys |= set(draw.sample(everything, round(design.repeat_share * len(everything))))
-        by_structure: dict[int, list[Places]] = {}
-        for structure, places in sorted(keys):
-            by_structure.setdefault(structure, []).append(places)
-        return [(structure, tuple(points)) for structure, points in by_structure.items()]
+        return sorted(spots | set(draw.sample(measured, round(design.repeat_share * len(measured)))))
 
 
 def assembled(order: Order, plan: Plan, partial: PartialFile) -> Landscape:

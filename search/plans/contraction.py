@@ -199,8 +199,8 @@ def _split_product(
         parallel=("SPLITS", rows, columns) if both else ("SPLITS", rows),
         sequential=(contracted,) if both else (columns, contracted),
     )
-    # The plain order has no word, so that contracts of earlier versions stay the same.
-    order = choices["tile_order"] if choices["tile_order"] != "row_major" else ""
+    # C++ has no grouped order of parts, so its plain order needs no word.
+    order = choices["tile_order"] if both else ""
     first = Launch(partials, choices["scheduling"], "block", order)
     if atomic:
         return [_elementwise("clear_output", "zeros, to be added to", axes, language), first]

@@ -39,12 +39,14 @@ def _change_or_tune(turn: Turn) -> Item | None:
 
 
 def _tune(turn: Turn) -> Item | None:
-    incumbent = turn.archive.best
-    if incumbent is None:
-        return None
-    structure = turn.archive.structures[incumbent.structure]
-    why = f"Tune the fastest program so far, step {incumbent.number}."
-    return moves.tune(turn, Stage.TUNE, structure, why)
+    """Knobs of the incumbent; of the next best structure once the incumbent's are used up."""
+    timed = [each for each in turn.archive.structures.values() if each.best]
+    for structure in sorted(timed, key=lambda each: each.best.rank if each.best else (0.0, 0), reverse=True):
+        number = structure.best.number if structure.best else 0
+        why = f"Tune the fastest program that has knobs left, step {number}."
+        if item := moves.tune(turn, Stage.TUNE, structure, why):
+            return item
+    return None
 
 
 MIXED = Strategy(

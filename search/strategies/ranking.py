@@ -66,7 +66,13 @@ def is_hopeless(turn: Turn, structure: Structure) -> bool:
     best = turn.archive.best
     if structure.prior is None or best is None or best.low <= 0:
         return False
-    return structure.prior + PRIOR_ERROR < math.log(best.low)
+    told = [
+        each.prior - math.log(each.best.value)
+        for each in turn.archive.structures.values()
+        if each.prior is not None and each.best
+    ]
+    # A prior is over the direct structure, a speed-up over the baseline: the most hopeful link between them counts.
+    return bool(told) and structure.prior - min(told) + PRIOR_ERROR < math.log(best.low)
 
 
 def retain(turn: Turn) -> tuple[str, ...]:

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 GROWTH = 0.85
 """Share of stage 1 for new structures without a shared model; with independent tuners, racing early did worse."""
-EARLY = 4
+EARLY = 2
 """Structures seen before the race begins."""
-PACE = 1.0
+PACE = 2.0
 """Knob trials of the race per further structure."""
+AMPLE = 80
+"""Evaluations of stage 1 from which on that is the pace; with fewer, structures come sooner in proportion."""
 NOVELTY = 0.2
 CURIOSITY = 0.15
 """Weights of being different and of few children, against the ratio to the fastest."""
@@ -52,7 +54,7 @@ def explore(turn: Turn) -> Item | None:
 
 
 def tune(turn: Turn) -> Item | None:
-    """Stage 2: kept structures in the order of the policy; a used-up grid steps aside."""
+    """Stage 2: kept structures in the order of the policy; used-up grids make room for the rest, then for new ones."""
     policy = POLICIES[turn.stages.policy]
     kept = [turn.archive.structures[fingerprint] for fingerprint in turn.retained]
     for structure in policy.order(turn, kept):
@@ -60,7 +62,7 @@ def tune(turn: Turn) -> Item | None:
         why = f"Kept structure {place} of {len(kept)}: tune it alone, {policy.why}."
         if item := moves.tune(turn, Stage.TUNE, structure, why):
             return item
-    return None
+    return _race(turn, Stage.TUNE) or moves.explore(turn, priority, Stage.TUNE)
 
 
 def priority(turn: Turn, structure: Structure) -> dict[str, float]:
@@ -82,10 +84,11 @@ def _growth_is_due(turn: Turn) -> bool:
         return turn.left > (1 - GROWTH) * turn.allowance
     structures = turn.archive.structures.values()
     grown = sum(each.children for each in structures)
-    return sum(map(_probes, structures)) >= PACE * (grown - EARLY)
+    pace = PACE * min(1.0, turn.allowance / AMPLE)
+    return sum(map(_probes, structures)) >= pace * (grown - EARLY)
 
 
-def _race(turn: Turn) -> Item | None:
+def _race(turn: Turn, stage: Stage = Stage.EXPLORE) -> Item | None:
     """One more trial for a structure that may still be the best and whose ladder has rungs left."""
     highest = max(turn.stages.probes, default=0)
     why = "It may still be the best: more knob trials before it is judged."
@@ -98,9 +101,10 @@ def _race(turn: Turn) -> Item | None:
     if turn.tuner.is_shared:
         for structure, knobs in turn.tuner.race(racing.values(), working.values(), turn.number):
             if structure.base is not None:
-                return turn.variant(Stage.EXPLORE, structure, structure.base, knobs, why)
-    for structure in _climbers(turn):
-        if structure.fingerprint in racing and (item := moves.tune(turn, Stage.EXPLORE, structure, why)):
+                return turn.variant(stage, structure, structure.base, knobs, why)
+    climbers = _climbers(turn) if stage is Stage.EXPLORE else [each.structure for each in estimates(turn)]
+    for structure in climbers:
+        if structure.fingerprint in racing and (item := moves.tune(turn, stage, structure, why)):
             return item
     return None
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search.records import DraftKind, Stage
-from search.steps import Draft
 from search.strategies import moves
 from search.strategies.strategy import Phase, Strategy, Turn, search_share, whole_budget
 
@@ -66,15 +65,11 @@ def priority(turn: Turn, structure: Structure) -> dict[str, float]:
 
 def _judge(turn: Turn) -> Item | None:
     """Ask the agent for its beliefs when structures closed since it was last asked; once, if it has none."""
-    asked = (
-        [each.item for each in turn.archive.steps.values() if _is_judgement(each.item)]
-        if _closes(turn)
-        else []
-    )
-    closed = _closes(turn)
-    if not turn.ledger.may_draft or not closed or len(asked) >= (closed if turn.archive.beliefs else 1):
+    archive, closed = turn.archive, _closes(turn)
+    most = closed if archive.beliefs else min(1, closed)
+    if not turn.ledger.may_draft or archive.judgements >= most:
         return None
-    structure = max(turn.archive.structures.values(), key=lambda each: each.first)
+    structure = max(archive.structures.values(), key=lambda each: each.first)
     why = f"{closed} structures are closed: rate the open ones anew."
     return turn.draft(DraftKind.JUDGE, Stage.EXPLORE, structure=structure.fingerprint, why=why)
 
@@ -104,7 +99,7 @@ def _reopen(turn: Turn) -> Item | None:
 def _worth(turn: Turn, structure: Structure, gain: float) -> float:
     quality = turn.archive.beliefs.get(structure.fingerprint, _quality(turn, structure))
     hope = OPTIMISM * gain / (1 + len(structure.points))
-    return quality * (1 + hope) * (1 - _vain(structure) / (4 * PATIENCE))
+    return quality * (1 + hope) * (1 - structure.vain / (4 * PATIENCE))
 
 
 def _quality(turn: Turn, structure: Structure) -> float:
@@ -118,26 +113,12 @@ def _gain(structure: Structure) -> float:
     return structure.best.value / first.value - 1 if structure.best and first and first.value else 0.0
 
 
-def _vain(structure: Structure) -> int:
-    """Trials since its best."""
-    best = structure.best
-    return len(structure.trials) - 1 - _before(structure, best.number) if best else len(structure.trials)
-
-
-def _before(structure: Structure, number: int) -> int:
-    return sum(each < number for each in structure.trials)
-
-
 def _is_closed(structure: Structure) -> bool:
-    return _vain(structure) >= PATIENCE
+    return structure.vain >= PATIENCE
 
 
 def _closes(turn: Turn) -> int:
     return sum(_is_closed(each) for each in turn.archive.structures.values())
-
-
-def _is_judgement(item: Item) -> bool:
-    return isinstance(item, Draft) and item.kind is DraftKind.JUDGE
 
 
 WORLD_MODEL = Strategy(

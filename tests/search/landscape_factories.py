@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from itertools import groupby
 
 from search.landscapes.design import Design, Plan, plan, values_at
 from search.landscapes.landscape import Landscape, Measurements
@@ -105,14 +106,15 @@ def request_for(one: Landscape, structure: int, places=None, **fields) -> Evalua
 class MadeUpDevice:
     """Judges a batch: speed-up from the candidate's hash; fails as the device does where it is told to."""
 
-    def __init__(self, *, infra_every: int = 0, die_after: int = 10**9):
+    def __init__(self, *, infra_every: int = 0, die_after: int = 10**9, killer: str = ""):
         self.seen: list[str] = []
-        self.infra_every, self.die_after = infra_every, die_after
+        self.infra_every, self.die_after, self.killer = infra_every, die_after, killer
 
     def evaluate_batch(self, requests):
-        assert len({request.candidate.source_hash for request in requests}) == 1
+        sources = [request.candidate.source_hash for request in requests]
+        assert len(list(groupby(sources))) == len(set(sources)), "variants of one source are neighbours"
         for request in requests:
-            if len(self.seen) >= self.die_after:
+            if len(self.seen) >= self.die_after or request.id == self.killer:
                 raise ConnectionError("the worker is gone")
             self.seen.append(request.id)
             yield self._answer(request, len(self.seen))
@@ -125,7 +127,7 @@ class MadeUpDevice:
             "environment": ENVIRONMENT,
         }
         if self.infra_every and count % self.infra_every == 0:
-            return Evaluation(status=EvaluationStatus.INFRA_ERROR, **shared)
+            return Evaluation(status=EvaluationStatus.INFRA_ERROR, message="it is broken", **shared)
         value = 1 + int(request.candidate.hash[:4], 16) / 0xFFFF
         speedup = Interval(value=value, low=value, high=value)
         timing = CaseTiming(

@@ -167,6 +167,7 @@ def test_the_fields_of_the_cost_model_are_no_part_of_the_structure():
 
 def test_a_recorded_device_is_modelled_as_the_one_it_was_recorded_on():
     assert device_model("recorded:h200") is DEVICES["h200"]
+    assert device_model("recorded:h200_softmax_main") is DEVICES["h200"]
     assert device_model("abacus") is None
 
 

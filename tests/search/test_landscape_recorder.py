@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -9,12 +10,12 @@ import pytest
 from landscape_factories import CASE, DESIGN, WORKLOAD, MadeUpDevice, small_plan
 
 from search.commands.record import record
-from search.landscapes.design import grid_points, plan, reduced
+from search.landscapes.design import grid_points, plan, reduced, thread_bytes, values_at
 from search.landscapes.landscape import Landscape
-from search.landscapes.partial import PartialError, PartialFile
-from search.landscapes.recorder import Order, Recorder, assembled
-from search.library import shipped_library
-from search.records import Knob, Language
+from search.landscapes.partial import NOT_BUILT, PartialError, PartialFile
+from search.landscapes.recorder import FruitlessError, Order, Recorder, assembled
+from search.library import compose, shipped_library, shipped_workload
+from search.records import EvaluationStatus, Knob, Language
 
 ORDER = Order("made_up", WORKLOAD, CASE, Language.CPP, shipped_library(), DESIGN)
 POINTS = sum(map(len, small_plan().points))
@@ -46,6 +47,18 @@ def test_a_grid_keeps_its_defaults_and_fits(most):
         assert [choice for choice in old.choices if choice in new.choices] == list(new.choices)
 
 
+def test_switches_are_left_out_before_choices():
+    assert [len(knob.choices) for knob in reduced(KNOBS, 15, seed=5)] == [5, 1, 3]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_choices_that_stay_are_spread(seed):
+    wide = Knob(name="A", choices=(1, 2, 4, 8, 16, 32), default=4)
+    below, middle, above = reduced((wide,), 3, seed)[0].choices
+    assert (below, middle) in {(1, 4), (2, 4)}
+    assert above > middle
+
+
 def test_a_grid_that_fits_is_left_whole():
     assert reduced(KNOBS, 30, seed=1) == KNOBS
 
@@ -55,12 +68,13 @@ def test_default_knobs_come_first():
     assert len(set(grid_points(KNOBS))) == 30
 
 
-def test_structures_are_found_breadth_first_each_once():
+def test_structures_come_after_those_that_they_extend_each_once():
     chosen = small_plan()
     actions = [one.blueprint.actions for one in chosen.structures]
     assert actions[0] == ()
     assert len(set(actions)) == len(actions) == DESIGN.structures
-    assert [len(each) for each in actions] == sorted(len(each) for each in actions)
+    for place, own in enumerate(actions):
+        assert not [later for later in actions[place:] if set(later) < set(own)]
     assert {0} < set(chosen.moves.parent)
     assert set(chosen.moves.child) >= set(range(1, DESIGN.structures))
 
@@ -78,6 +92,26 @@ def test_a_workload_that_the_playbook_does_not_write_is_refused():
 
 def test_only_the_case_is_measured():
     assert [case.name for case in ORDER.narrowed.cases] == [CASE]
+
+
+ROWS = shipped_workload("softmax_fp16")
+
+
+@pytest.mark.parametrize(
+    ("actions", "knobs", "kept"),
+    [
+        (["resident_row"], {"NUM_WARPS": 4}, 4 * 32000 // 128),
+        (["resident_row", "row_groups"], {"NUM_WARPS": 8, "ROWS": 2}, 4 * 2 * 32000 // 256),
+        ([], {"NUM_WARPS": 1, "BLOCK_N": 1024}, 8 * 1024 // 32),
+    ],
+)
+def test_the_plan_says_what_a_thread_keeps(actions, knobs, kept):
+    made = compose(ROWS, shipped_library(), actions, Language.TRITON)
+    assert thread_bytes(made, {"M": 2048, "N": 32000}, knobs) == kept
+
+
+def test_without_warps_nothing_is_said():
+    assert thread_bytes(small_plan().structures[0].blueprint, {"M": 2, "N": 3}, {"UNROLL": 1}) == 0
 
 
 # Recording -------------------------------------------------------------------------------------------
@@ -99,6 +133,26 @@ def test_everything_is_measured_and_a_share_again(tmp_path):
     assert made.structures[0].resources == {"registers": 40}
     assert made.workload_hash == WORKLOAD.hash
     assert len(device.seen) == len(set(device.seen))
+
+
+def test_points_too_large_to_build_are_told_and_not_sent(tmp_path, monkeypatch):
+    big, chosen = small_plan().points[1][:1], small_plan().structures[1].blueprint
+    values = [values_at(chosen.knobs, one) for one in big]
+    monkeypatch.setattr(
+        "search.landscapes.recorder.thread_bytes",
+        lambda blueprint, sizes, knobs: 9999 * (blueprint == chosen and knobs in values),
+    )
+    device = MadeUpDevice()
+    one = recorder(tmp_path / "a.part", device)
+    assert one.run()
+    rows = [row for row in one.partial.rows.values() if row.message.startswith(NOT_BUILT)]
+    assert [row.key for row in rows] == [(1, one, 0) for one in big]
+    assert {row.status for row in rows} == {EvaluationStatus.TIMEOUT}
+    assert all(row.charged for row in rows)
+    assert len({row.key[:2] for row in one.partial.rows.values()}) == POINTS
+    assert assembled(ORDER, small_plan(), one.partial).environment.device == "Test device"
+    sent = {tuple(map(int, seen.split(":")[1].split("."))) for seen in device.seen if seen.startswith("1:")}
+    assert not sent & set(big)
 
 
 def test_a_killed_recorder_goes_on_where_it_was(tmp_path):
@@ -130,6 +184,49 @@ def test_time_that_is_up_ends_it_between_batches(tmp_path):
     assert not one.run()
     with pytest.raises(ValueError, match="nothing that was measured passed"):
         assembled(ORDER, small_plan(), one.partial)
+
+
+def test_repeats_are_made_though_not_every_point_was_measured(tmp_path, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr("search.landscapes.recorder.time.monotonic", lambda: next(ticks))
+    one = recorder(tmp_path / "a.part", MadeUpDevice(), batch=8, repeat_at=12.0)
+    assert not one.run()
+    made = assembled(ORDER, small_plan(), one.partial)
+    assert any(len(rows) == 1 + DESIGN.repeats for rows in made.rows.values())
+    assert 1 < len(made.structures) < DESIGN.structures
+
+
+def test_a_point_that_kills_the_worker_twice_is_left_open(tmp_path):
+    killer = "2:" + ".".join(map(str, small_plan().points[2][1])) + ":0"
+    one = recorder(tmp_path / "a.part", MadeUpDevice(killer=killer))
+    for _ in range(2):
+        with pytest.raises(ConnectionError):
+            one.run()
+    assert one.run()
+    made = assembled(ORDER, small_plan(), one.partial)
+    assert POINTS - len(made.rows) in {1, len(small_plan().points[2])}
+
+
+def test_a_device_that_judges_nothing_is_told_apart_from_bad_points(tmp_path):
+    one = recorder(tmp_path / "a.part", MadeUpDevice(infra_every=1))
+    with pytest.raises(FruitlessError, match="it is broken"):
+        one.run()
+
+
+@pytest.mark.parametrize(("left_s", "size"), [(-1, 0), (0.5, 8), (10, 20), (1000, 64), (math.inf, 64)])
+def test_a_batch_is_as_large_as_the_time_allows(tmp_path, left_s, size):
+    one = recorder(tmp_path / "a.part", MadeUpDevice(), spent_s=5.0, answered=10)
+    assert one._batch_size(left_s) == size
+
+
+def test_a_batch_that_outlasts_the_time_is_not_waited_for(tmp_path, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr("search.landscapes.recorder.time.monotonic", lambda: next(ticks))
+    device = MadeUpDevice()
+    one = recorder(tmp_path / "a.part", device, stop_at=13.0)
+    assert not one.run()
+    assert 0 < len(device.seen) < 12
+    assert not one.deaths
 
 
 def test_structures_without_measurements_are_left_out_with_their_moves(tmp_path):

@@ -9,7 +9,7 @@ from factories import Player, World, history, play, settings
 
 from search.budget import Ending
 from search.engine import Search
-from search.records import DraftKind, Stage
+from search.records import DraftKind, Interval, Stage
 from search.steps import Draft, Item, Variant
 from search.strategies import islands, map_elites, moves
 
@@ -119,6 +119,38 @@ def test_what_a_cost_model_rules_out_is_not_raced():
     assert len(raced) > 2
     explored = [item for item in items(search) if isinstance(item, Draft) and item.kind is DraftKind.EXPLORE]
     assert all("prior" in item.priority for item in explored)
+
+
+def test_a_prior_is_held_against_measurements_through_the_structures_that_have_both():
+    """A prior is over the direct structure, a speed-up over the baseline: a slow baseline rules nothing out."""
+    world = World(seed=1, words=(6,), points=(6, 6), spread=0.05, broken=0, clumsy=0, failing=0)
+    player, search = Player(world), Search(settings(evaluations=60))
+    while asked := search.ask(1):
+        outcome = player.answer(asked[0])
+        if speedup := outcome.speedup:
+            fast = Interval(value=50 * speedup.value, low=50 * speedup.low, high=50 * speedup.high)
+            outcome = outcome.model_copy(update={"speedup": fast})
+        search.tell(asked[0].number, outcome.model_copy(update={"prior": 0.1}))
+    raced = {item.structure for item in items(search) if isinstance(item, Variant)}
+    assert len(raced) > 2
+
+
+def test_kept_structures_that_are_used_up_make_room_for_the_rest():
+    world = World(seed=3, words=(6, 4), clumsy=0, broken=0, failing=0, points=(3, 2))
+    search, result = play(settings(evaluations=60), world)
+    beyond = {item.structure for item in items(search) if item.stage is Stage.TUNE} - set(result.retained)
+    assert beyond
+
+
+# Mixed -------------------------------------------------------------------------------------------
+
+
+def test_mixed_goes_on_with_the_next_best_once_the_incumbent_is_used_up():
+    world = World(seed=3, words=(4,), clumsy=0, broken=0, failing=0, points=(2, 2))
+    search, _ = play(settings("mixed", 60), world)
+    assert len(tuned(search)) > 1
+    working = [each for each in search.archive.structures.values() if each.base is not None]
+    assert all(len(each.points) == 4 for each in working)
 
 
 # Shared moves ------------------------------------------------------------------------------------

@@ -116,3 +116,33 @@ def test_promises_are_higher_where_more_is_to_be_gained():
 def test_there_are_no_promises_before_anything_was_timed():
     made = tried("x", GRID[:2], hill)
     assert Tuner(0, "shared").promises([made], [made]) == {}
+
+
+def test_a_structure_that_the_cost_model_puts_higher_is_expected_to_be_faster():
+    one = tried("x", GRID[:6], hill)
+    two, three = (
+        tried(word, GRID[:1], lambda point: 0.5, start=start) for word, start in (("y", 50), ("z", 60))
+    )
+    one.prior, two.prior, three.prior = 0.0, 1.0, -1.0
+    known = [one, two, three]
+    model = Surrogate(known, trials(*known), Shape(lengths=(3.2, 3.2), trust=1.0))
+    far = places([GRID[-1]])
+    assert model.outlook(two, far).mean[0] < model.outlook(three, far).mean[0] - 0.2
+    doubtful = Surrogate(known, trials(*known), Shape(lengths=(3.2, 3.2), trust=0.0))
+    assert doubtful.outlook(two, far).mean[0] == pytest.approx(doubtful.outlook(three, far).mean[0], abs=0.05)
+
+
+def test_trust_in_the_cost_model_follows_what_was_measured():
+    speeds = {"u": 1.0, "v": 2.0, "w": 4.0, "x": 8.0}
+
+    def known(sign: float) -> list[Structure]:
+        made = []
+        for place, (word, speed) in enumerate(speeds.items()):
+            each = tried(word, GRID[:4], lambda point, speed=speed: speed * hill(point), start=10 * place + 1)
+            each.prior = sign * float(np.log(speed))
+            made.append(each)
+        return made
+
+    right, wrong = known(1.0), known(-1.0)
+    assert Surrogate(right, trials(*right)).best_shape().trust == 1.0
+    assert Surrogate(wrong, trials(*wrong)).best_shape().trust == 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from search.agents.expected import expected, favour
 from search.agents.playbook.moves import moves
 from search.agents.playbook.writers import refusal, refusal_of, write_source
 from search.library import CompositionError, compose
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from search.blueprint import Blueprint
     from search.records import Knob, KnobValue
     from search.steps import Draft
+
+
+SPREADING = {"NUM_WARPS", "THREADS"}
+"""Knobs whose larger values leave less to each thread."""
 
 
 class PlaybookAgent:
@@ -60,26 +65,33 @@ def _explore(draft: Draft, scene: Scene) -> Proposal:
     parent = scene.blueprints.get(draft.structure)
     if parent is None:
         return Proposal(failure=f"structure {draft.structure} is not known here")
-    for move, child in moves(scene, parent, draft.seed):
+    told = expected(parent, scene.workload, scene.device_class)
+
+    def worth(child: Blueprint) -> float:
+        return favour(told, expected(child, scene.workload, scene.device_class))
+
+    for move, child in moves(scene, parent, draft.seed, worth):
         if child.fingerprint not in draft.exclude:
             return _proposal(child, scene, parent=_ancestor(draft, scene), note=move.note)
     return Proposal(failure=f"no structure beyond {parent.title} is left to try")
 
 
 def _repair(draft: Draft, scene: Scene) -> Proposal:
-    """The base again with its default knobs, then with the smallest ones, which ask least of the device."""
+    """The base with its default knobs, then with those that ask least of the device, then with drawn ones."""
     base, blueprint = _base(draft, scene)
     if base is None or blueprint is None:
         return Proposal(failure="there is no candidate to repair")
     tried = _tried(scene, base)
-    for knobs, what in ((_defaults(blueprint), "default"), (_smallest(blueprint), "smallest")):
+    ways = {
+        "default": _defaults(blueprint),
+        "lightest": {knob.name: _lightest(knob) for knob in blueprint.knobs},
+        "drawn": _drawn(blueprint, draft.seed),
+    }
+    for what, knobs in ways.items():
         if knobs not in tried:
-            return _with_knobs(
-                base, blueprint, knobs, note=f"the {what} knobs, after {_ending(draft, scene)}"
-            )
-    return Proposal(
-        failure=f"{blueprint.title} failed with default and smallest knobs: {_ending(draft, scene)}"
-    )
+            note = f"the {what} knobs, after {_ending(draft, scene)}"
+            return _with_knobs(base, blueprint, knobs, note=note)
+    return Proposal(failure=f"{blueprint.title} failed with {', '.join(ways)} knobs: {_ending(draft, scene)}")
 
 
 def _refine(draft: Draft, scene: Scene) -> Proposal:
@@ -110,7 +122,8 @@ def _proposal(blueprint: Blueprint, scene: Scene, *, parent: str = "", note: str
         structure=blueprint.fingerprint,
         parent=parent,
     )
-    return Proposal(blueprint=blueprint, candidate=candidate, note=note)
+    predicted = expected(blueprint, scene.workload, scene.device_class)
+    return Proposal(blueprint=blueprint, candidate=candidate, note=note, prior=predicted)
 
 
 def _with_knobs(base: Candidate, blueprint: Blueprint, knobs: dict[str, KnobValue], *, note: str) -> Proposal:
@@ -146,10 +159,14 @@ def _defaults(blueprint: Blueprint) -> dict[str, KnobValue]:
     return {knob.name: knob.default for knob in blueprint.knobs}
 
 
-def _smallest(blueprint: Blueprint) -> dict[str, KnobValue]:
-    return {knob.name: _least(knob) for knob in blueprint.knobs}
+def _lightest(knob: Knob) -> KnobValue:
+    """The least work at a time, over the most threads."""
+    numbers = [choice for choice in knob.choices if type(choice) is int]
+    if len(numbers) < len(knob.choices):
+        return knob.default
+    return max(numbers) if knob.name in SPREADING else min(numbers)
 
 
-def _least(knob: Knob) -> KnobValue:
-    numbers = [choice for choice in knob.choices if isinstance(choice, int)]
-    return min(numbers) if len(numbers) == len(knob.choices) else knob.default
+def _drawn(blueprint: Blueprint, seed: int) -> dict[str, KnobValue]:
+    draw = random.Random(seed)
+    return {knob.name: draw.choice(knob.choices) for knob in blueprint.knobs}

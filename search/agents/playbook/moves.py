@@ -11,7 +11,7 @@ from search.agents.playbook.writers import writes
 from search.library import CompositionError, applicable, compose
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from search.agents.agent import Scene
     from search.blueprint import Blueprint
@@ -36,10 +36,12 @@ class Move:
         return f"{self.action.title}: {self.action.summary}{instead}"
 
 
-def moves(scene: Scene, parent: Blueprint, seed: int) -> Iterator[tuple[Move, Blueprint]]:
+def moves(
+    scene: Scene, parent: Blueprint, seed: int, favour: Callable[[Blueprint], float] = lambda child: 1.0
+) -> Iterator[tuple[Move, Blueprint]]:
     """Moves with the structures they lead to, in a random order that favours what experts try first.
 
-    Only actions that the playbook writes are taken, and those of the parent that it does not write are given up.
+    `favour` multiplies the weight of a move, by the structure it leads to. Only actions that the playbook writes are taken, and those of the parent that it does not write are given up.
     A key of uniform ** (1 / weight), largest first, draws without replacement in proportion to the weights
     (Efraimidis and Spirakis 2006).
     """
@@ -47,14 +49,18 @@ def moves(scene: Scene, parent: Blueprint, seed: int) -> Iterator[tuple[Move, Bl
     known = writes(scene.workload, scene.language)
     offered = [action for action in scene.library.actions if action.id in known]
     found = [move for action in offered if (move := _move(scene, parent, action, known))]
-    keys = {
-        move.action.id: draw.random()
-        ** (1 / (weight(move.action.id, scene.language) * REPLACING ** len(move.dropped)))
+    draws = {move.action.id: draw.random() for move in found}
+    reached = [
+        (move, compose(scene.workload, scene.library, (*move.kept, move.action.id), scene.language))
         for move in found
+        if _allowed(scene, move)
+    ]
+    keys = {
+        move.action.id: draws[move.action.id]
+        ** (1 / (weight(move.action.id, scene.language) * REPLACING ** len(move.dropped) * favour(child)))
+        for move, child in reached
     }
-    for move in sorted(found, key=lambda move: keys[move.action.id], reverse=True):
-        if _allowed(scene, move):
-            yield move, compose(scene.workload, scene.library, (*move.kept, move.action.id), scene.language)
+    yield from sorted(reached, key=lambda pair: keys[pair[0].action.id], reverse=True)
 
 
 def _move(scene: Scene, parent: Blueprint, action: Action, known: Collection[str]) -> Move | None:

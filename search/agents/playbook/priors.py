@@ -9,6 +9,9 @@ from search.records import Language
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+FIRST_CHOICE = 8.0
+"""Weight of what an expert tries first."""
+
 # On one core, arithmetic in order is what a direct implementation loses most by: a strict compiler adds one
 # element per latency, and a library exponential keeps a loop scalar. Each of these alone gives a factor of two
 # to ten, so they come first; orders of memory access give tens of percent; scheduling gives little on one core.

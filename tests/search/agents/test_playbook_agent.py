@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from search.agents.agent import Scene
@@ -83,7 +85,8 @@ def test_exploring_replaces_an_action_that_cannot_stand_beside_the_new_one():
     beside, instead = set(), {}
     for seed in range(60):
         proposal = PLAYBOOK.propose(
-            draft(DraftKind.EXPLORE, structure=parent.fingerprint, seed=seed), scene((parent,))
+            draft(DraftKind.EXPLORE, structure=parent.fingerprint, seed=seed),
+            scene((parent,), device_class="abacus"),
         )
         assert proposal.blueprint is not None
         actions = set(proposal.blueprint.actions)
@@ -180,16 +183,55 @@ def test_refining_ends_when_every_neighbour_was_tried(first):
     assert len(candidates) == 1 + sum(len(knob.choices) - 1 for knob in DIRECT.knobs)
 
 
-def test_a_repair_falls_back_to_default_then_smallest_knobs_then_gives_up(first):
+def test_a_repair_falls_back_to_default_then_lightest_then_drawn_knobs_then_gives_up(first):
     odd = first.model_copy(update={"knobs": first.knobs | {"UNROLL": 8, "PREFETCH": 16}})
     candidates = {2: odd}
     asked = draft(DraftKind.REPAIR, structure=DIRECT.fingerprint, base=2, number=3)
     repaired = candidate_of(PLAYBOOK.propose(asked, scene(candidates=candidates)))
     assert repaired.knobs == first.knobs
-    smaller = first.model_copy(update={"knobs": {knob.name: min(knob.choices) for knob in DIRECT.knobs}})
-    candidates |= {3: repaired, 4: smaller}
-    answer = PLAYBOOK.propose(asked, scene(candidates=candidates))
-    assert "failed with default and smallest knobs" in answer.failure
+    lightest = first.model_copy(update={"knobs": {knob.name: min(knob.choices) for knob in DIRECT.knobs}})
+    candidates |= {3: repaired, 4: lightest}
+    drawn = candidate_of(PLAYBOOK.propose(asked, scene(candidates=candidates)))
+    assert all(drawn.knobs[knob.name] in knob.choices for knob in DIRECT.knobs)
+    answer = PLAYBOOK.propose(asked, scene(candidates=candidates | {5: drawn}))
+    assert "failed with default, lightest, drawn knobs" in answer.failure
+
+
+def test_the_lightest_knobs_spread_the_work_over_the_most_warps():
+    wide = shipped_workload("softmax_fp16")
+    resident = compose(wide, LIBRARY, ("resident_row", "row_groups"), Language.TRITON)
+    there = scene((resident,), workload=wide, language=Language.TRITON, device_class="h200")
+    written = candidate_of(
+        PLAYBOOK.propose(draft(DraftKind.INSTANTIATE, structure=resident.fingerprint), there)
+    )
+    there = replace(there, candidates={1: written})
+    asked = draft(DraftKind.REPAIR, structure=resident.fingerprint, base=1, number=2)
+    knobs = candidate_of(PLAYBOOK.propose(asked, there)).knobs
+    assert (knobs["NUM_WARPS"], knobs["ROWS"]) == (32, 2)
+
+
+def test_a_proposal_tells_what_the_cost_model_expects(first):
+    vector = compose(WORKLOAD, LIBRARY, ("vector_lanes",), Language.CPP)
+    asked = draft(DraftKind.INSTANTIATE, structure=vector.fingerprint)
+    expected = PLAYBOOK.propose(asked, scene((DIRECT, vector))).prior
+    assert expected is not None
+    assert expected > 0.5
+    assert PLAYBOOK.propose(draft(DraftKind.INSTANTIATE), scene(blueprints=())).prior == 0.0
+    assert PLAYBOOK.propose(asked, scene((DIRECT, vector), device_class="abacus")).prior is None
+
+
+def test_what_the_cost_model_expects_more_of_is_tried_sooner():
+    def count(device_class: str) -> int:
+        drawn = [
+            PLAYBOOK.propose(
+                draft(DraftKind.EXPLORE, structure=DIRECT.fingerprint, seed=seed),
+                scene(device_class=device_class),
+            )
+            for seed in range(60)
+        ]
+        return sum("vector_lanes" in one.blueprint.actions for one in drawn if one.blueprint)
+
+    assert count("cpu") > 1.5 * count("abacus")
 
 
 @pytest.mark.parametrize(

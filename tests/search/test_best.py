@@ -1,0 +1,123 @@
+"""The fastest program of a landscape: chosen, exported, and told by what a judge measured later."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from landscape_factories import CASE, ENVIRONMENT, landscape
+
+from search.best import ResultError, best_of, export, measured, recorded
+from search.commands.best import best
+from search.knobs import read_knobs
+from search.landscapes.files import write_landscape
+from search.records import (
+    CaseTiming,
+    Evaluation,
+    EvaluationStatus,
+    Interval,
+    Language,
+    Purpose,
+    Tier,
+    TimingMethod,
+)
+from search.workload import Workload
+
+
+def result_of(found, *, speedup=2.0, status=EvaluationStatus.PASSED):
+    """What `gpuworker evaluate --json` prints."""
+    place, _ = best_of(found)
+    candidate = found.structures[place].candidate(found.language)
+    ratio = Interval(value=speedup, low=speedup - 0.1, high=speedup + 0.1)
+    timing = CaseTiming(
+        case=CASE, median_us=50, p10_us=48, p90_us=55, samples=9, baseline_us=100, speedup=ratio
+    )
+    evaluation = Evaluation(
+        status=status,
+        tier=Tier.FULL,
+        purpose=Purpose.SEARCH,
+        candidate=candidate.hash,
+        environment=ENVIRONMENT,
+        cases=(timing,),
+        speedup=ratio,
+        median_us=50.0,
+        baseline="eager",
+        method=TimingMethod.SLOPE,
+    )
+    compiled = {"median_us": 80.0, "candidate_speedup": {"value": 1.6, "low": 1.5, "high": 1.7}}
+    return evaluation.dump() | {
+        "intervals_us": {CASE: {"low": 49.5, "high": 50.5}},
+        "baselines": {
+            "compile": {"title": "torch.compile", "cases": {CASE: compiled}},
+            "library": {"none": "no"},
+        },
+    }
+
+
+def test_the_best_is_the_highest_of_the_landscape():
+    found = landscape()
+    assert found.truth[best_of(found)] == max(found.truth.values())
+
+
+def test_a_point_measured_once_does_not_win_where_others_were_measured_again():
+    found = landscape()
+    lucky = max(found.truth, key=found.truth.get)
+    rows = dict(found.rows) | {lucky: found.rows[lucky][:1]}
+    found.__dict__["rows"] = rows
+    assert best_of(found) != lucky
+
+
+def test_the_exported_source_holds_the_knobs_and_the_workload_one_timed_case(tmp_path):
+    found = landscape()
+    path = export(found, tmp_path)
+    place, point = best_of(found)
+    names = [knob.name for knob in found.structures[place].blueprint.knobs]
+    assert read_knobs(Language.CPP, path.read_text()) == dict(zip(names, point, strict=True))
+    workload = Workload.model_validate_json((tmp_path / "made_up.workload.json").read_text())
+    assert [case.name for case in workload.cases if case.timed] == [CASE]
+    assert len(workload.cases) == len(found.workload.cases)
+
+
+def test_without_a_result_the_landscape_speaks():
+    row = recorded(landscape())
+    assert row.tier == "fast"
+    assert list(row.against) == ["eager"]
+    assert row.of_floor is None, "no device of that class was measured"
+
+
+def test_a_result_replaces_times_and_brings_other_baselines(tmp_path):
+    found = landscape()
+    path = tmp_path / "made_up.result.json"
+    path.write_text(json.dumps(result_of(found)))
+    row = measured(found, path)
+    assert (row.median_us.value, row.median_us.low, row.median_us.high) == (50, 49.5, 50.5)
+    assert row.tier == "full"
+    assert row.against["eager"].median_us == 100
+    assert row.against["compile"].speedup.value == 1.6
+    assert "library" not in row.against
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"status": "PASSED"}'])
+def test_what_is_no_result_is_refused_by_name(tmp_path, text):
+    path = tmp_path / "made_up.result.json"
+    path.write_text(text)
+    with pytest.raises(ResultError, match=r"made_up\.result\.json"):
+        measured(landscape(), path)
+
+
+def test_the_command_shows_a_table_and_the_lines_of_an_export(tmp_path, capsys):
+    found = landscape()
+    file = tmp_path / "made_up.json.gz"
+    write_landscape(file, found)
+    (tmp_path / "made_up.result.json").write_text(json.dumps(result_of(found)))
+    assert best(["--landscapes", str(file), "--results", str(tmp_path)]) == 0
+    assert "1.60 (1.50 to 1.70), 80.0 µs" in capsys.readouterr().out
+    assert best(["--landscapes", str(file), "--export", str(tmp_path / "kernels")]) == 0
+    line = capsys.readouterr().out
+    assert line.startswith("python3 -m gpuworker evaluate --device cpu")
+    assert (tmp_path / "kernels" / "made_up.cpp").exists()
+
+
+def test_a_landscape_that_is_not_there_is_named(capsys):
+    assert best(["--landscapes", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
