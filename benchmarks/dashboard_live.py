@@ -172,12 +172,12 @@ async def _until(condition: Callable[[], bool], within_s: float) -> None:
 async def _open(url: str, cookie: str, search_id: int, viewer: Viewer) -> Any:
     from autobahn.asyncio.websocket import WebSocketClientFactory, WebSocketClientProtocol
 
-    class Protocol(WebSocketClientProtocol):  # type: ignore[misc]  # autobahn ships no types
+    class Protocol(WebSocketClientProtocol):
         def onMessage(self, payload: bytes, isBinary: bool) -> None:
             viewer.take(payload.decode())
 
     host, port = url.removeprefix("http://").split(":")
-    factory = WebSocketClientFactory(
+    factory: Any = WebSocketClientFactory(  # type: ignore[no-untyped-call]  # autobahn annotates none
         f"ws://{host}:{port}/ws/searches/{search_id}/?after=0&epoch=-",
         headers={"Cookie": cookie, "Origin": url},
     )

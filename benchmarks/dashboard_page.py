@@ -149,7 +149,7 @@ def _log_steps_ms(page: Any, search_id: int) -> list[float]:
     """Scrolls up through the whole log; each step until the rows stand."""
     page.goto(f"/searches/{search_id}/?tab=events")
     page.wait_for_selector("[data-event-log] li")
-    times = []
+    times: list[float] = []
     while True:
         first, spent = page.evaluate(
             """async () => {

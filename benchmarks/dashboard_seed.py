@@ -221,14 +221,13 @@ def _log(seeding: Seeding) -> None:
     kinds = (EventKind.RECORDED, EventKind.QUEUED)[: seeding.size.events_per_candidate][::-1]
     written = []
     for row in seeding.evaluations:
+        at = row.finished_at or seeding.began
         candidate = rows.candidate_row(row)
         for kind in kinds:
             search.event_seq += 1
             text = f"C-{row.key} {row.status} {row.speedup or 0:.2f}x"
             payload = {"text": text, "search": live, "candidate": candidate}
-            written.append(
-                Event(search=search, seq=search.event_seq, kind=kind, payload=payload, at=row.finished_at)
-            )
+            written.append(Event(search=search, seq=search.event_seq, kind=kind, payload=payload, at=at))
     _write(Event, written)
 
 

@@ -9,8 +9,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from search.agents.expected import expected
 from search.importance import action_importance, knob_importance
 from search.landscapes.files import LandscapeError, find_landscape, landscape_files, read_landscape
+from search.statistics import rank_correlation
 
 if TYPE_CHECKING:
     from search.landscapes.landscape import Landscape
@@ -44,6 +46,8 @@ def described(found: Landscape) -> dict[str, Any]:
         values.setdefault(place, []).append((dict(zip(names, point, strict=True)), worth))
     structures = [_structure(found, place, points) for place, points in values.items()]
     best = {frozenset(one["actions"]): one["best_speedup"] for one in structures}
+    priced = [one for one in structures if one["expected"] is not None]
+    ranks = rank_correlation([one["expected"] for one in priced], [one["best_speedup"] for one in priced])
     return {
         "name": found.name,
         "label": found.label,
@@ -56,6 +60,7 @@ def described(found: Landscape) -> dict[str, Any]:
         "points": len(found.rows),
         "missing": found.missing(),
         "statuses": dict(Counter(map(str, found.measurements.status))),
+        "cost_model_rank_correlation": ranks,
         "structures": sorted(structures, key=lambda one: -one["best_speedup"]),
         "actions": [one.dump() for one in action_importance(best, seed=found.seed)],
     }
@@ -68,6 +73,7 @@ def _structure(found: Landscape, place: int, points: list[tuple[dict[str, Any], 
     return {
         "title": blueprint.title,
         "actions": list(blueprint.actions),
+        "expected": expected(blueprint, found.workload, found.environment.device_class, found.case),
         "best_speedup": worth,
         "best_knobs": knobs,
         "default_speedup": next((value for values, value in points if values == default), None),
@@ -79,6 +85,8 @@ def _structure(found: Landscape, place: int, points: list[tuple[dict[str, Any], 
 def _told(document: dict[str, Any]) -> str:
     lines = [f"{document['name']}: {document['workload']} {document['case']}, {document['label']}"]
     lines.append(f"speed-up over {document['baseline']}; {document['points']} points: {document['statuses']}")
+    if (ranks := document["cost_model_rank_correlation"]) is not None:
+        lines.append(f"rank correlation of the cost model with the best of each structure: {ranks:.2f}")
     lines += [
         f"  {one['best_speedup']:8.3f}  {one['title']}  (default {one['default_speedup'] or 0:.3f}; "
         + ", ".join(f"{knob['knob']} {knob['share']:.0%}" for knob in one["knobs"][:3])

@@ -95,7 +95,9 @@ def read_error(document: object) -> WireError | None:
     code = error.get("code")
     status = int(code) if isinstance(code, int | str) and re.fullmatch("[0-9]{3}", str(code)) else 0
     words = (error.get("code"), error.get("type"), error.get("message") or error.get("detail"))
-    return WireError(status, " ".join(_text(word)[:1000] for word in words if isinstance(word, str)))
+    # Code and type are often the same word.
+    said = dict.fromkeys(_text(word)[:1000] for word in words if isinstance(word, str))
+    return WireError(status, " ".join(said))
 
 
 def model_names(document: object) -> tuple[str, ...]:
