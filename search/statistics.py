@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 RESAMPLES = 2000
-LEAST_RANKED = 3
-"""Pairs below which there is no rank correlation."""
 MIN_SEEDS = 6
 """Paired seeds below which nothing is called better."""
 
@@ -261,12 +259,3 @@ def _resamples(size: int, seed: int) -> npt.NDArray[np.int64]:
 def _interval(value: float, draws: Array) -> Interval:
     low, high = np.percentile(draws, [2.5, 97.5])
     return Interval(value=value, low=min(value, float(low)), high=max(value, float(high)))
-
-
-def rank_correlation(ones: Sequence[float], others: Sequence[float]) -> float | None:
-    """Spearman's rank correlation of pairs; None for fewer than three, or where one side does not vary."""
-    if len(ones) < LEAST_RANKED or len(set(ones)) < 2 or len(set(others)) < 2:
-        return None
-    from scipy.stats import rankdata  # half a second, which few callers need to pay
-
-    return float(np.corrcoef(rankdata(ones), rankdata(others))[0, 1])

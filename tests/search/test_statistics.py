@@ -159,16 +159,3 @@ def test_rank_correlation():
     assert stats.rank_correlation([1, 1, 1], [3, 2, 1]) is None
     with pytest.raises(ValueError, match="pairs"):
         stats.rank_correlation([1, 2], [1])
-
-
-@pytest.mark.parametrize(
-    ("others", "wanted"),
-    [([10, 20, 30, 40], 1.0), ([4, 3, 2, 1], -1.0), ([1, 1, 2, 3], 0.9487), ([5] * 4, None)],
-)
-def test_rank_correlation_is_spearmans(others, wanted):
-    found = stats.rank_correlation([1, 2, 3, 4], others)
-    assert found == (None if wanted is None else pytest.approx(wanted, abs=1e-4))
-
-
-def test_two_pairs_have_no_rank_correlation():
-    assert stats.rank_correlation([1, 2], [1, 2]) is None
