@@ -3,11 +3,12 @@
 1. EXPLORE grows a tree of structures and races them. With the shared sampler growing and racing take turns: a
    race step is a random program until enough is known of what knobs do, then the program, of any structure
    whose ladder has rungs left, with the least expected cost or the highest expected improvement on the best
-   of all (`surrogate.py`). With the other samplers structures are grown first; those whose intervals overlap
-   with the best are calibrated rung by rung afterwards. What a cost model rules out is not raced.
+   of all (`surrogate.py`, which starts from what a cost model predicts). With the other samplers structures are
+   grown first; those whose intervals overlap with the best are calibrated rung by rung afterwards. What a cost
+   model rules out is not raced.
 2. The selection keeps the best, with a bonus for being different (`ranking.retain`).
 3. TUNE divides the rest among the kept structures, each alone under its contract, by the written policy
-   (`policies.py`; `equal` unless stated).
+   (`policies.py`; `equal` unless stated). Once their knobs are used up the race goes on, then the growth.
 4. CONFIRM measures the finalists again.
 """
 
@@ -31,7 +32,7 @@ GROWTH = 0.85
 """Share of stage 1 for new structures without a shared model; with independent tuners, racing early did worse."""
 EARLY = 2
 """Structures seen before the race begins."""
-PACE = 2.0
+PACE = 3.0
 """Knob trials of the race per further structure."""
 AMPLE = 80
 """Evaluations of stage 1 from which on that is the pace; with fewer, structures come sooner in proportion."""
@@ -54,7 +55,7 @@ def explore(turn: Turn) -> Item | None:
 
 
 def tune(turn: Turn) -> Item | None:
-    """Stage 2: kept structures in the order of the policy; used-up grids make room for the rest, then for new ones."""
+    """Stage 2: kept structures in the order of the policy; used-up grids make room for the rest, then new ones."""
     policy = POLICIES[turn.stages.policy]
     kept = [turn.archive.structures[fingerprint] for fingerprint in turn.retained]
     for structure in policy.order(turn, kept):
