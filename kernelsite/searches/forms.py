@@ -116,8 +116,8 @@ class LaunchForm(forms.Form):
     )
     sampler = forms.ChoiceField(
         choices=[
-            ("tpe", "TPE"),
             ("shared", "one model of all structures"),
+            ("tpe", "TPE"),
             ("random", "random"),
             ("gp", "Gaussian process"),
         ],
