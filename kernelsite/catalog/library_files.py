@@ -178,4 +178,4 @@ _Dumper.add_representer(list, _list)
 
 
 def _yaml(document: object) -> str:
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=80)

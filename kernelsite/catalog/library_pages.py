@@ -61,7 +61,7 @@ def library(request: TeamRequest, slug: str, version: int | None = None) -> Http
         "versions": versions,
         "families": _families(record),
         "applies": library_report.applies(row),
-        "compared": (older or [_seen(request, row.based_on)])[0],
+        "compared": older[0] if older else _seen(request, row.based_on),
         "may_write": may_write(request),
         "is_own": row.team_id is not None,
         "is_published": row.status == LibraryStatus.PUBLISHED,
@@ -74,9 +74,13 @@ def statistics(request: TeamRequest, slug: str, version: int) -> HttpResponse:
     """What each action brought in the team's searches."""
     row, versions = version_of(LibraryVersion.objects.visible_to(request.team), slug, version)
     figures = library_statistics.figures(row, request.team)
-    # Both what was tried most and what was never tried are found at the ends of the table.
-    shown = sorted(figures, key=lambda one: (-one.tried, one.action))
-    context = {"library": row, "versions": versions, "figures": shown, "least": library_statistics.LEAST}
+    context = {
+        "library": row,
+        "versions": versions,
+        "figures": sorted((one for one in figures if one.tried), key=lambda one: -one.tried),
+        "untried": [one.action for one in figures if not one.tried],
+        "least": library_statistics.LEAST,
+    }
     return render(request, "catalog/library_statistics.html", context)
 
 
@@ -86,9 +90,8 @@ def difference(request: TeamRequest) -> HttpResponse:
     rows = LibraryVersion.objects.visible_to(request.team)
     names = [row.short for row in rows.order_by("slug", "-version")]
     old, new = (_named(request, request.GET.get(side, "")) for side in ("old", "new"))
-    context = {"names": names, "old": old, "new": new}
-    if old and new:
-        context["diff"] = diff(old.record, new.record)
+    found = diff(old.record, new.record) if old and new else None
+    context = {"names": names, "old": old, "new": new, "diff": found}
     return render(request, "catalog/library_diff.html", context)
 
 

@@ -119,6 +119,8 @@ class LibraryVersion(Version):
     objects = LibraryQuerySet.as_manager()
 
     class Meta(Version.Meta):
+        # Shipped ones first: a form that nobody changes takes the first.
+        ordering = [F("team").asc(nulls_first=True), "slug", "-version"]
         constraints = [
             *Version.Meta.constraints,
             models.CheckConstraint(

@@ -105,6 +105,16 @@ def test_a_retired_version_stays_and_is_not_launched(member, draft, team):
     assert LibraryVersion.objects.shipped().launchable().exists()
 
 
+def test_a_shipped_library_is_the_first_choice_of_a_launch(member, team):
+    sync_shipped()
+    files = FILES | {"00_library.yaml": FILES["00_library.yaml"].replace("small", "aaa")}
+    library_publish.publish(library_publish.new_draft(team, None, "aaa", files), None)
+    choices = [
+        str(label) for _, label in member.get("/searches/new/").context["form"].fields["library"].choices
+    ]
+    assert [choice.rpartition("(")[2] for choice in choices] == ["core@1)", "aaa@1)"]
+
+
 def test_two_people_do_not_overwrite_each_other(member, draft):
     old = member.get(FILE)
     save(member, ACTION.replace("Polynomial", "Theirs"))
