@@ -96,6 +96,8 @@ def checked(files: dict[str, str]) -> dict[str, str]:
         raise LibraryFilesError(
             f"{bad[:80]!r} is no name of a library file: letters, digits, - and _, ending in .yaml."
         )
+    if zero := next((name for name in files if "\0" in files[name]), None):
+        raise LibraryFilesError(f"{zero} is no text: it holds a zero byte.")
     if sum(len(text.encode()) for text in files.values()) > TEXT_LIMIT:
         raise LibraryFilesError(f"The files are longer than {TEXT_LIMIT} bytes together.")
     return files

@@ -15,7 +15,7 @@ from kernelsite.catalog.plain import hidden_count, visible
 from search.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kernelsite.catalog.models import LibraryVersion
 
@@ -48,7 +48,10 @@ class Report(Record):
 def check(files: Mapping[str, str], name: str) -> Report:
     """Check the files of a library that must be called `name`."""
     report = _told(files)
-    problems = [*_invisible(files), *report.problems]
+    problems = [*_invisible(files), *map(_readable, report.problems)]
+    # YAML can write such characters as escapes, which the text does not show.
+    if not problems and (hidden := next(_hidden(report.document), None)):
+        problems.append(Problem(file="", text=f"holds an escaped character that cannot be seen: {hidden}"))
     if report.document and report.document["name"] != name:
         text = f"must be {name}, as the draft is called"
         problems.append(Problem(file=_home_of("name", files), field="name", text=text))
@@ -100,6 +103,22 @@ def _invisible(files: Mapping[str, str]) -> list[Problem]:
         for number, line in enumerate(files[name].split("\n"), 1)
         if hidden_count(line)
     ][:20]
+
+
+def _hidden(value: object) -> Iterator[str]:
+    """Strings of a document, keys among them, that hold what cannot be seen or stored, made visible."""
+    if isinstance(value, str) and hidden_count(value):
+        yield visible(value)[:100]
+    elif isinstance(value, dict):
+        yield from (hidden for item in value.items() for part in item for hidden in _hidden(part))
+    elif isinstance(value, list):
+        yield from (hidden for each in value for hidden in _hidden(each))
+
+
+def _readable(problem: Problem) -> Problem:
+    """A problem that a database takes: it may quote any character that YAML can write."""
+    parts = {part: visible(getattr(problem, part)) for part in ("file", "kind", "name", "field", "text")}
+    return problem.model_copy(update=parts)
 
 
 def _home_of(field: str, files: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from test_shell import findings
 
 pytestmark = pytest.mark.browser
 
@@ -30,16 +31,19 @@ def test_fork_break_read_fix_publish_and_compare(open_page, artifacts):
     assert "family: magic" in text.input_value()
     problem.get_by_role("link").click()
     assert page.evaluate("getSelection().toString()").strip() == "family: magic"
+    assert findings(page) == []
     page.screenshot(path=artifacts / "library-problem.png", full_page=True)
     text.fill(sound.replace("title: Online", "title: Running"))
     page.get_by_role("button", name="Save and check").click()
     page.locator("#problems").wait_for(state="detached")
     page.get_by_role("link", name="Back to the draft").click()
+    assert findings(page) == []
     page.get_by_role("button", name="Publish").click()
     page.get_by_role("link", name="Changes from core@1").click()
     changed = page.locator("#difference tbody tr")
     assert changed.count() == 1
     assert "Running maximum and sum" in changed.inner_text()
+    assert findings(page) == []
     page.screenshot(path=artifacts / "library-diff.png", full_page=True)
 
 

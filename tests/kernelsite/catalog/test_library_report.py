@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from library_texts import ACTION, ACTION_FILE, FILES, HEAD, NAME
 
@@ -51,6 +53,24 @@ def test_another_name_and_invisible_characters_are_problems():
     ]
     assert report.document is None
     assert "U+202E" in report.problems[0].text
+
+
+@pytest.mark.parametrize(
+    ("field", "escape"), [("title", "\\u202e"), ("notes", "\\ud800"), ("contract", "\\0"), ("id", "\\0"), ("when", "\\ud800")]
+)  # fmt: skip
+def test_escapes_hide_nothing_and_can_be_stored(field, escape):
+    """PostgreSQL refuses zero characters and halves of characters in JSON."""
+    lines = [
+        line for line in ACTION.split("\n") if not line.strip().removeprefix("- ").startswith(f"{field}:")
+    ]
+    lines.insert(1, f'  - {field}: "a{escape}"')
+    text = "\n".join(lines).replace("  - id: poly", "    id: poly")
+    report = library_report.check(FILES | {ACTION_FILE: text}, NAME)
+    assert report.problems
+    assert report.document is None
+    stored = json.dumps(report.dump())
+    assert "\\u0000" not in stored
+    assert "\\ud800" not in stored
 
 
 def test_requirements_without_end_are_stopped(monkeypatch):
