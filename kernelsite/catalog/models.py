@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Self, TypeVar
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from kernelsite.accounts.models import Team
+from kernelsite.catalog.library_draft import LibraryDraft
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.workload import Workload
+
+__all__ = ["LibraryDraft", "LibraryVersion", "WorkloadVersion", "sync_shipped"]
 
 SHIPPED_LIBRARIES = ("core",)
 
@@ -106,10 +110,17 @@ class LibraryVersion(Version):
     """Structural actions; the document is a `search.library.ActionLibrary`."""
 
     status = models.CharField(max_length=20, choices=LibraryStatus, default=LibraryStatus.DRAFT)
+    based_on = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
+    """The version that its draft was made from; empty for an import."""
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     objects = LibraryQuerySet.as_manager()
 
     class Meta(Version.Meta):
+        # Shipped ones first: a form that nobody changes takes the first.
+        ordering = [F("team").asc(nulls_first=True), "slug", "-version"]
         constraints = [
             *Version.Meta.constraints,
             models.CheckConstraint(

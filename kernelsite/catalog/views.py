@@ -1,4 +1,4 @@
-"""Pages of workloads and action libraries; versions are read, never changed."""
+"""Pages of workloads; versions are read, never changed. `library_pages.py` has those of action libraries."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from kernelsite.catalog.highlight import lines
-from kernelsite.catalog.models import LibraryVersion, Version, VersionQuerySet, WorkloadVersion
-from search.actions import Action, ActionFamily, ActionLibrary
+from kernelsite.catalog.models import Version, VersionQuerySet, WorkloadVersion
 
 if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
@@ -24,14 +23,14 @@ _Row = TypeVar("_Row", bound=Version)
 @require_GET
 def workloads(request: TeamRequest) -> HttpResponse:
     """The newest version of every workload, with what searches brought."""
-    rows = WorkloadVersion.objects.visible_to(request.team).newest().annotate(**_results(request.team))
+    rows = WorkloadVersion.objects.visible_to(request.team).newest().annotate(**results(request.team))
     return render(request, "catalog/workloads.html", {"workloads": rows.order_by("slug")})
 
 
 @require_GET
 def workload(request: TeamRequest, slug: str, version: int | None = None) -> HttpResponse:
     """One version; the newest when the address names none."""
-    row, versions = _version(WorkloadVersion.objects.visible_to(request.team), slug, version)
+    row, versions = version_of(WorkloadVersion.objects.visible_to(request.team), slug, version)
     record = row.record
     context = {
         "workload": row,
@@ -47,23 +46,7 @@ def workload(request: TeamRequest, slug: str, version: int | None = None) -> Htt
     return render(request, "catalog/workload.html", context)
 
 
-@require_GET
-def libraries(request: TeamRequest) -> HttpResponse:
-    """The newest version of every library."""
-    rows = LibraryVersion.objects.visible_to(request.team).newest().annotate(**_results(request.team))
-    shown = [(row, row.record) for row in rows.order_by("slug")]
-    return render(request, "catalog/libraries.html", {"libraries": shown})
-
-
-@require_GET
-def library(request: TeamRequest, slug: str, version: int | None = None) -> HttpResponse:
-    """One version, its actions by family."""
-    row, versions = _version(LibraryVersion.objects.visible_to(request.team), slug, version)
-    context = {"library": row, "record": row.record, "versions": versions, "families": _families(row.record)}
-    return render(request, "catalog/library.html", context)
-
-
-def _results(team: Team | None) -> dict[str, Aggregate]:
+def results(team: Team | None) -> dict[str, Aggregate]:
     """Annotations `search_count` and `best` from the team's searches; what a landscape answered is no record."""
     own = Q(searches__team=team)
     return {
@@ -74,7 +57,7 @@ def _results(team: Team | None) -> dict[str, Aggregate]:
     }
 
 
-def _version(rows: VersionQuerySet[_Row], slug: str, version: int | None) -> tuple[_Row, list[_Row]]:
+def version_of(rows: VersionQuerySet[_Row], slug: str, version: int | None) -> tuple[_Row, list[_Row]]:
     """The version asked for and all there are; a team's own goes before a shipped one of the same number."""
     versions = list(rows.filter(slug=slug).order_by("-version", F("team").asc(nulls_last=True)))
     for row in versions:
@@ -87,10 +70,3 @@ def _shapes(record: Workload, case: Case) -> list[tuple[str, tuple[int, ...], st
     sizes = record.sizes(case)
     tensors = {**record.inputs, **record.outputs}
     return [(name, record.shape(tensor, sizes), tensor.dtype) for name, tensor in tensors.items()]
-
-
-def _families(record: ActionLibrary) -> list[tuple[ActionFamily, list[Action]]]:
-    found: dict[ActionFamily, list[Action]] = {}
-    for action in record.actions:
-        found.setdefault(action.family, []).append(action)
-    return [(family, found[family]) for family in ActionFamily if family in found]
