@@ -83,4 +83,5 @@ def etag(epoch: str, seq: int) -> str:
 def _own(request: TeamRequest, search_id: int) -> Search:
     """The search, when it is the team's; others do not learn that it exists."""
     rows = Search.objects.of_team(request.team).select_related("workload", "library")
+    rows = rows.defer(*snapshot.DOCUMENTS)
     return get_object_or_404(rows, pk=search_id)

@@ -35,6 +35,8 @@ CANDIDATE_COLUMNS = (
     "candidate__number", "candidate__structure__number", "candidate__knobs", "step__number", "step__stage",
     "step__kind", "purpose", "tier", "state", "status", "created_at", "started_at", "finished_at", *NUMBERS,
 )  # fmt: skip
+DOCUMENTS = ("workload__document", "library__document")
+"""Large columns that no row shows; reading the library's takes milliseconds each time."""
 SAMPLE_LENGTH = 300
 """Characters of a failure's message on the page; the candidate's own page has all of it."""
 
@@ -100,7 +102,8 @@ def take(search_id: int) -> Snapshot:
         Search.DoesNotExist: there is no such search.
     """
     with one_view():
-        search = Search.objects.select_related("workload", "library").get(pk=search_id)
+        rows = Search.objects.select_related("workload", "library").defer(*DOCUMENTS)
+        search = rows.get(pk=search_id)
         return {
             "epoch": search.epoch,
             "seq": search.event_seq,

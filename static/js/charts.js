@@ -1,5 +1,7 @@
 // Plotly on our terms: one newPlot per box, then react at most four times a second and never more than a quarter of
 // the time, only while the box is in sight, in colours of the page's theme.
+import { $, el } from "./dom.js";
+import { afterPaint } from "./paint.js";
 
 const GAP_MS = 250;
 const REST = 3;
@@ -48,13 +50,21 @@ function theme() {
   };
 }
 
+// Plotly takes half a second to read: the page is shown first.
+let loading = null;
+function plotly() {
+  loading ||= new Promise((onload, onerror) => {
+    const { plotly: src } = $("[data-plotly]").dataset;
+    afterPaint(() => document.head.append(Object.assign(document.createElement("script"), { src, onload, onerror })));
+  });
+  return loading;
+}
+
 const merge = (low, high) => ({ ...low, ...high, title: { ...low.title, ...(high.title || {}) } });
 
 export class Chart {
-  // describe() gives {traces, layout: {xaxis, yaxis, …}, revision}; null means there is nothing to draw yet. An eager
-  // chart is drawn the first time without waiting for its turn.
-  constructor(box, describe, eager = false) {
-    this.eager = eager;
+  // describe() gives {traces, layout: {xaxis, yaxis, …}, revision}; null means there is nothing to draw yet.
+  constructor(box, describe) {
     this.box = box;
     this.describe = describe;
     this.last = this.cost = 0;
@@ -66,9 +76,21 @@ export class Chart {
 
   draw() {
     if (this.timer) return;
-    if (this.eager && !this.started) { this.now(); return; }
+    if (!globalThis.Plotly) { this.wait(); return; }
     const gap = Math.max(GAP_MS, REST * this.cost);
     this.timer = setTimeout(() => { this.timer = null; this.now(); }, Math.max(0, this.last + gap - performance.now()));
+  }
+
+  // Until Plotly stands, the box keeps what the server put there.
+  async wait() {
+    if (this.waits) return;
+    this.waits = true;
+    try {
+      await plotly();
+      this.draw();
+    } catch {
+      this.box.replaceChildren(el("div", { class: "empty" }, el("p", {}, "The chart's program did not load; reload the page to try again.")));
+    }
   }
 
   see(isSeen) {

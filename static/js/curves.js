@@ -58,7 +58,7 @@ export class Curves {
     this.root = root;
     this.floor = Number($("#curves", root).dataset.floor) || null;
     this.choice = new Choice(root, () => this.draw());
-    this.best = new Chart($("[data-chart='best']", root), () => this.bestPicture(), true);
+    this.best = new Chart($("[data-chart='best']", root), () => this.bestPicture());
     this.tuning = new Chart($("[data-chart='tuning']", root), () => this.tuningPicture());
     this.legend = new Legend(root, store, (number) => lineStyle(number - 1), () => this.draw());
     const figure = (name) => $(`[data-figure='${name}']`, root);

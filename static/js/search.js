@@ -9,6 +9,7 @@ import { Inspector } from "./inspector.js";
 import { onKey } from "./keys.js";
 import { Live, isFinal } from "./live.js";
 import { Log } from "./log.js";
+import { afterPaint } from "./paint.js";
 import { toast } from "./site.js";
 import { Store } from "./store.js";
 import { CandidateTable, Failures, StructureTable } from "./tables.js";
@@ -23,7 +24,7 @@ const header = new Header(root, store);
 const phone = matchMedia("(max-width: 767.98px)").matches;
 const startsAsTable = url.get("view", phone ? "table" : "tree") === "table";
 $("[data-tree-table]").hidden = !startsAsTable;
-new Curves(root, store); // first, so that the first chart stands before anything below it is built
+new Curves(root, store);
 const folding = new Folding(store);
 const fold = { onSelect: select, onFold: refold };
 const tree = new Tree(root, store, folding, fold);
@@ -44,14 +45,6 @@ wireButtons(root, store, toast);
 const live = new Live(store, { socket: root.dataset.socket, events: root.dataset.events, snapshot: root.dataset.snapshot }, (status, detail) => header.status(store.held ? "held" : status, detail));
 setInterval(() => { if (!store.held) header.tick(live.now()); }, 1000);
 window.kernelsite = { store, live, tree };
-
-// After the first frame; a hidden tab has none, so it does not wait for one.
-function afterPaint(build) {
-  let isBuilt = false;
-  const once = () => { if (!isBuilt) { isBuilt = true; build(); } };
-  requestAnimationFrame(() => setTimeout(once));
-  setTimeout(once, 500);
-}
 
 // The selection stays through updates. Nobody chose yet: the best structure, or the first.
 function select(number, remember = true) {

@@ -86,7 +86,7 @@ $("[data-log]", root).addEventListener("click", () => {
   show();
 });
 $("[data-png]", root).addEventListener("click", () => {
-  if (passed.length) Plotly.downloadImage(box, { format: "png", scale: 2, filename: root.dataset.name.replace(/\W+/g, "_") });
+  if (chart.started) Plotly.downloadImage(box, { format: "png", scale: 2, filename: root.dataset.name.replace(/\W+/g, "_") });
 });
 chart.onClick((point) => { if (point.customdata?.[0]) location.href = `/candidates/${point.customdata[0]}/`; });
 show();

@@ -38,7 +38,7 @@ def searches(request: TeamRequest) -> HttpResponse:
     rows = own.filter(**{FILTERS[name]: word for name, word in wanted.items() if word})
     sort = request.GET.get("sort", "new")
     _, order = SORTS.get(sort, SORTS["new"])
-    ordered = rows.select_related("workload", "library").order_by(order, "-id")
+    ordered = rows.defer("settings", "endpoints").order_by(order, "-id")
     page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,

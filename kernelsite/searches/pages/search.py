@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 from kernelsite.searches import beliefs, log_views, snapshot, spending
 from kernelsite.searches.models import Search
 from kernelsite.searches.outline import board, failures, outline
+from kernelsite.searches.pages.first_picture import first_picture
 from kernelsite.searches.pages.transcript import models_of
 from search.records import SearchState
 from search.strategies import STRATEGIES
@@ -31,6 +32,8 @@ ALLOWED = {
     "resume": (SearchState.PAUSED, SearchState.PAUSING),
     "stop": (*PAUSABLE, SearchState.PAUSING, SearchState.PAUSED),
 }
+OTHER_AXES = {"x", "y", "log"}
+"""Words of the address by which scripts show other axes than the server's picture has."""
 BUDGETS = (("evaluations", "Evaluations"), ("device_seconds", "Device time"), ("wall_seconds", "Wall clock"))
 FAMILIES = (
     ("", "All"),
@@ -48,11 +51,12 @@ def search(request: TeamRequest, search_id: int) -> HttpResponse:
     rows = Search.objects.of_team(request.team).select_related(
         "workload", "library", "comparison", "created_by"
     )
-    row = get_object_or_404(rows, pk=search_id)
+    row = get_object_or_404(rows.defer(*snapshot.DOCUMENTS), pk=search_id)
     document = snapshot.take(row.pk)
     log = _log(request, document)
     candidates = sorted(document["candidates"], key=lambda each: each["order"] or 10**9, reverse=True)
     failed = failures(document["candidates"], document["samples"])
+    floor = row.record.stages.floor_speedup
     context = {
         "row": row,
         "snapshot": document,
@@ -64,7 +68,8 @@ def search(request: TeamRequest, search_id: int) -> HttpResponse:
         "stages": spending.by_stage(document["candidates"]),
         "axes": spending.caps(document["search"]),
         "beliefs": beliefs.timeline(row) if row.strategy in beliefs.HOLDERS else None,
-        "floor": row.record.stages.floor_speedup,
+        "floor": floor,
+        "first": None if request.GET.keys() & OTHER_AXES else first_picture(document, floor),
         "candidates": candidates[:ROWS_WITHOUT_SCRIPT],
         "candidate_count": len(candidates),
         "failures": failed,

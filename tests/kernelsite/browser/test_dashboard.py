@@ -73,6 +73,31 @@ def test_five_thousand_candidates_are_drawn_and_most_of_them_left_out_of_the_pag
     page.screenshot(path=artifacts / "search-large.png", full_page=True)
 
 
+def test_the_servers_picture_stands_until_the_live_chart_takes_its_place(open_page, large, complaints):
+    page = open_page("/")
+    held_back, mode = [], ["hold"]
+    answers = {
+        "hold": held_back.append,
+        "let": lambda route: route.continue_(),
+        "cut": lambda route: route.abort(),
+    }
+    page.route("**/plotly.min.js", lambda route: answers[mode[-1]](route))
+    page.goto(f"/searches/{large}/", wait_until="domcontentloaded")
+    picture = page.locator("[data-chart=best] .first-picture")
+    assert f"after {CANDIDATES} evaluations" in picture.get_attribute("aria-label")
+    page.locator("svg.tree .node").first.wait_for()  # nothing else waits for Plotly
+    assert picture.locator(".line").is_visible()
+    mode.append("let")
+    for route in held_back:
+        route.continue_()
+    page.wait_for_selector("[data-chart=best] .main-svg .trace", state="attached")
+    assert picture.count() == 0
+    mode.append("cut")
+    page.reload()
+    page.locator("[data-chart=best]").get_by_text("did not load").wait_for()
+    complaints.forgive("ERR_FAILED")
+
+
 def test_a_zoom_survives_twenty_updates_and_a_result_without_numbers(open_page, large):
     page = open_page(f"/searches/{large}/")
     page.wait_for_selector("[data-chart=best] .main-svg .trace", state="attached")
