@@ -54,6 +54,17 @@ def equals_a_reload(page):
         assert before[kind] == after[kind], kind
 
 
+# First, while the page still holds what was seeded and nothing else.
+def test_the_whole_page_can_be_read_without_javascript(open_page, large):
+    page = open_page(f"/searches/{large}/", java_script_enabled=False)
+    for heading in ("Structures", "Board", "Caps", "By stage"):
+        assert page.get_by_role("heading", name=heading, exact=True).is_visible()
+    assert page.locator("[data-structures] tr").count() == STRUCTURES
+    assert page.get_by_text("seeded TIMEOUT").is_visible()
+    page.get_by_role("link", name="Earlier events").click()
+    assert page.locator("[data-event-log] li").count() == 250
+
+
 def test_five_thousand_candidates_are_drawn_and_most_of_them_left_out_of_the_page(
     open_page, large, artifacts
 ):
@@ -295,13 +306,3 @@ def test_who_leaves_the_team_is_shut_out_of_the_open_page(site, browser, large, 
     assert seq(page) == known
     assert "is-stale" in page.locator("#search-page").get_attribute("class")
     context.close()
-
-
-def test_the_whole_page_can_be_read_without_javascript(open_page, large):
-    page = open_page(f"/searches/{large}/", java_script_enabled=False)
-    for heading in ("Structures", "Board", "Caps", "By stage"):
-        assert page.get_by_role("heading", name=heading, exact=True).is_visible()
-    assert page.locator("[data-structures] tr").count() == STRUCTURES
-    assert page.get_by_text("seeded TIMEOUT").is_visible()
-    page.get_by_role("link", name="Earlier events").click()
-    assert page.locator("[data-event-log] li").count() == 250
