@@ -7,6 +7,7 @@ import time
 
 import pytest
 from conftest import DESKTOP, PHONE
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -130,7 +131,7 @@ def test_pause_and_resume_work_from_the_page(open_page, running):
     page = open_page(f"/searches/{running}/")
     page.get_by_role("button", name="Pause").click()
     wait_for(page, f"{STORE}.search.state === 'paused'")
-    assert "paused" in page.locator("[data-state]").inner_text()
+    expect(page.locator("[data-state]")).to_contain_text("paused")  # drawn at the next frame
     page.get_by_role("button", name="Resume").click()
     wait_for(page, f"{STORE}.search.state === 'running'")
 
@@ -149,7 +150,7 @@ def test_a_restart_of_the_server_loses_and_doubles_nothing(site, open_page, runn
     page.evaluate("window.untouched = true")
     site.kill("web")
     wait_for(page, "['reconnecting', 'polling'].includes(window.kernelsite.live.status)")
-    assert re.search(r"data as of \d\d:\d\d:\d\d", page.locator("[data-live-pill]").inner_text())
+    expect(page.locator("[data-live-pill]")).to_contain_text(re.compile(r"data as of \d\d:\d\d:\d\d"))
     wait_for(page, "window.kernelsite.live.status === 'live'")
     events = seq(page)
     wait_for(page, f"{STORE}.seq > {events} || {STORE}.search.state === 'finished'")
@@ -183,7 +184,7 @@ def test_without_sockets_the_page_polls_and_says_so(open_page, running, complain
     page.route_web_socket("**/ws/**", lambda socket: socket.close())
     page.goto(f"/searches/{running}/")
     wait_for(page, "window.kernelsite.live.status === 'polling'")
-    assert page.locator("[data-live-pill]").inner_text() == "Polling"
+    expect(page.locator("[data-live-pill]")).to_have_text("Polling")
     events = seq(page)
     wait_for(page, f"{STORE}.seq > {events} || {STORE}.search.state === 'finished'")
     agrees_with_the_server(page, running)
