@@ -26,7 +26,7 @@ export class Inspector {
     const stamp = JSON.stringify([row, rows.length]);
     if (stamp === this.stamp) return;
     this.stamp = stamp;
-    this.body.replaceChildren(...this.parts(row, rows));
+    this.body.replaceChildren(...this.parts(row, rows).filter(Boolean)); // no curve before the first passed candidate
   }
 
   parts(row, rows) {
