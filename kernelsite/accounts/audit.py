@@ -38,7 +38,7 @@ def write(request: TeamRequest, team: Team, verb: str, thing: Model, told: Mappi
         actor=request.user.get_username()[:150],
         token=getattr(request, "token_prefix", ""),
         verb=verb,
-        kind=thing._meta.model_name or "",
+        kind=str(thing._meta.verbose_name)[:40],
         object_id=thing.pk,
         name=str(thing)[:200],
         before=told.get("before") or {},

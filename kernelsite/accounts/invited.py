@@ -58,7 +58,7 @@ def accept(request: TeamRequest, token: str) -> HttpResponse:
 
 
 def _with_account(request: TeamRequest, row: Invitation) -> HttpResponse:
-    user = get_user_model().objects.get(pk=request.user.pk)
+    user = get_user_model().objects.get(pk=request.user.pk or 0)
     is_meant = user.email.casefold() == row.email.casefold()
     if request.method == "POST" and is_meant:
         with transaction.atomic():

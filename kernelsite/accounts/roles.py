@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.core.exceptions import PermissionDenied
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
     from kernelsite.accounts.models import Team
 
-P = ParamSpec("P")
+_View = TypeVar("_View", bound="Callable[..., HttpResponse]")
 
 
 class Act(StrEnum):
@@ -81,21 +81,15 @@ def demand(role: Role | None, act: Act) -> None:
         )
 
 
-def asks(
-    act: Act,
-) -> Callable[
-    [Callable[Concatenate[TeamRequest, P], HttpResponse]], Callable[Concatenate[TeamRequest, P], HttpResponse]
-]:
+def asks(act: Act) -> Callable[[_View], _View]:
     """Decorator of a view: answers 403 unless the person's role in the present team is enough."""
 
-    def decorate(
-        view: Callable[Concatenate[TeamRequest, P], HttpResponse],
-    ) -> Callable[Concatenate[TeamRequest, P], HttpResponse]:
+    def decorate(view: _View) -> _View:
         @wraps(view)
-        def guarded(request: TeamRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def guarded(request: TeamRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             demand(request.role, act)
             return view(request, *args, **kwargs)
 
-        return guarded
+        return cast("_View", guarded)
 
     return decorate

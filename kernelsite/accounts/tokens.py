@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -50,11 +51,12 @@ def new(request: TeamRequest) -> HttpResponse:
     if request.team is None or not form.is_valid():
         return _page(request, form, status=422)
     wanted = form.cleaned_data
-    row = ApiToken(team=request.team, user_id=request.user.pk, name=wanted["name"], scopes=wanted["scopes"])
+    user = get_user_model().objects.get(pk=request.user.pk or 0)
+    row = ApiToken(team=request.team, user=user, name=wanted["name"], scopes=wanted["scopes"])
     row.expires_at = timezone.now() + timedelta(days=wanted["days"])
     with transaction.atomic():
         text = row.issue()
-        told = {"scopes": row.scopes, "expires_at": row.expires_at.isoformat()}
+        told = {"scopes": ", ".join(row.scopes), "until": f"{row.expires_at:%Y-%m-%d}"}
         audit.record(request, "add token", row, after=told)
     return _page(request, TokenForm(), text=text)
 

@@ -45,13 +45,32 @@ def openapi(request: TeamRequest) -> JsonResponse:
 def _parameters(about: dict[str, Any], document: dict[str, Any]) -> list[dict[str, Any]]:
     """Parameters of an operation, and the first level of its body."""
     rows = [
-        {"name": each["name"], "where": each["in"], "required": each["required"], "schema": each["schema"]}
+        {
+            "name": each["name"],
+            "where": each["in"],
+            "required": each["required"],
+            "type": _type(each["schema"]),
+            "default": each["schema"].get("default"),
+        }
         for each in about.get("parameters", [])
     ]
     body = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     record = document["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], {})
     required = record.get("required", [])
     return rows + [
-        {"name": name, "where": "body", "required": name in required, "schema": schema}
+        {
+            "name": name,
+            "where": "body",
+            "required": name in required,
+            "type": _type(schema),
+            "default": schema.get("default"),
+        }
         for name, schema in record.get("properties", {}).items()
     ]
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """Its JSON type in words."""
+    kinds = [each.get("type", "object") for each in schema.get("anyOf", [schema])]
+    words = " or ".join(kind for kind in kinds if kind != "null")
+    return f"{words}: {', '.join(schema['enum'])}" if "enum" in schema else words

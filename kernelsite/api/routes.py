@@ -60,7 +60,7 @@ def searches(request: Any, limit: Limit = 50, before: Before = None, state: str 
 
 @api.post("/searches", response={200: dict[str, Any], 201: dict[str, Any]}, url_name="launch")
 def launch(request: Any, body: LaunchBody, key: Key = "") -> Status[dict[str, Any]]:
-    """Launch one search; 200 when the key in `Idempotency-Key` has launched it before."""
+    """Launch one search; 200 when its Idempotency-Key has launched it before."""
     demand_act(request, Act.LAUNCH)
     order = Order(
         team=request.team,

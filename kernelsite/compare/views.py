@@ -119,7 +119,9 @@ def save(request: TeamRequest) -> HttpResponse:
             with transaction.atomic():
                 row.save()
                 row.searches.set(searches)
-                audit.record(request, "save", row, after={"searches": [search.pk for search in searches]})
+                audit.record(
+                    request, "save", row, after={"searches": ", ".join(each.short for each in searches)}
+                )
             return redirect(row)
         except IntegrityError:
             form.add_error("slug", "a set of this name is there already")

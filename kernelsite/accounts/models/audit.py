@@ -31,7 +31,7 @@ class AuditEntry(models.Model):
     """Prefix of the API token that was used; empty in a browser."""
     verb = models.CharField(max_length=40)
     kind = models.CharField(max_length=40)
-    """Name of the object's model."""
+    """Name of the object's model, in words."""
     object_id = models.BigIntegerField(null=True)
     name = models.CharField(max_length=200)
     before = models.JSONField(default=dict)
