@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import BaseUserCreationForm
+from django.contrib.auth.forms import UserCreationForm
 from django.db import transaction
 from django.http import Http404
 from django.shortcuts import redirect, render
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
 
 
-class AccountForm(BaseUserCreationForm):  # type: ignore[type-arg]  # subscripts only for the checker
+class AccountForm(UserCreationForm):  # type: ignore[type-arg]  # subscripts only for the checker
     """Name and password of a new account; its e-mail address is the invitation's."""
 
     class Meta:

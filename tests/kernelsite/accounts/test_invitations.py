@@ -71,6 +71,11 @@ def test_a_weak_password_is_refused_and_uses_nothing_up(link):
     assert Client().post(link, ACCOUNT).status_code == 302
 
 
+def test_a_name_that_differs_by_case_only_is_taken(link):
+    assert Client().post(link, ACCOUNT | {"username": "ALICE"}).status_code == 422
+    assert Invitation.objects.open().exists()
+
+
 def test_expired_taken_back_replaced_and_unknown_links_look_alike(link, as_alice):
     unknown = Client().get("/accounts/invitations/unknown/")
     assert unknown.status_code == 404
