@@ -11,6 +11,8 @@ urlpatterns = [
     path("", include("kernelsite.catalog.urls")),
     path("", include("kernelsite.searches.worker_urls")),
     path("settings/models/", include("kernelsite.endpoints.urls")),
+    path("", include("kernelsite.accounts.team_urls")),
     path("accounts/", include("kernelsite.accounts.urls")),
+    path("api/", include("kernelsite.api.urls")),
     path("", include("kernelsite.ops.urls")),
 ]

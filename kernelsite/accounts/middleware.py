@@ -1,4 +1,4 @@
-"""`request.team`: the team that the logged-in user works in, None for a stranger or somebody without a team."""
+"""`request.team` and `request.role`: the team that the logged-in user works in, and what they are in it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,40 @@ from typing import TYPE_CHECKING
 
 from django.http import HttpRequest
 
-from kernelsite.accounts.models import Team
+from kernelsite.accounts.models import Membership, Role, Team
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from django.http import HttpResponse
 
+CHOSEN = "team"
+"""Key of the session under which the switch keeps a team's number."""
+
 
 class TeamRequest(HttpRequest):
     """A request after this middleware, for annotations."""
 
     team: Team | None
+    role: Role | None
 
 
 def team(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware; stands after Django's authentication."""
 
     def with_team(request: HttpRequest) -> HttpResponse:
-        request.team = Team.objects.of(request.user)  # type: ignore[attr-defined]  # makes it a TeamRequest
+        place = _place(request)
+        request.team = place.team if place else None  # type: ignore[attr-defined]  # makes it a TeamRequest
+        request.role = Role(place.role) if place else None  # type: ignore[attr-defined]
         return get_response(request)
 
     return with_team
+
+
+def _place(request: HttpRequest) -> Membership | None:
+    """The membership that was chosen, else the first one; a choice that was taken away is passed over."""
+    if not request.user.is_authenticated:
+        return None
+    places = list(Membership.objects.filter(user=request.user.pk).select_related("team").order_by("id"))
+    chosen = request.session.get(CHOSEN) if len(places) > 1 else None
+    return next((place for place in places if place.team_id == chosen), places[0] if places else None)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -16,6 +15,8 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kernelsite.accounts import audit
+from kernelsite.accounts.roles import Act, demand
 from kernelsite.catalog import library_publish, library_report
 from kernelsite.catalog.library_files import (
     UPLOAD_LIMIT,
@@ -62,7 +63,9 @@ def fork(request: TeamRequest, slug: str, version: int) -> HttpResponse:
     problem = ""
     if request.method == "POST":
         try:
-            return redirect(library_publish.fork(row, team, _user(request), name, title))
+            made = library_publish.fork(row, team, _user(request), name, title)
+            audit.record(request, "fork", row, after={"name": name})
+            return redirect(made)
         except LibraryRefusedError as error:
             problem = str(error)
     context = {"library": row, "name": name, "title": title, "problem": problem}
@@ -78,7 +81,9 @@ def take_in(request: TeamRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             library_publish.check_name(team, name)
-            return redirect(library_publish.new_draft(team, _user(request), name, _uploaded(request)))
+            made = library_publish.new_draft(team, _user(request), name, _uploaded(request))
+            audit.record(request, "import", made, after={"files": sorted(made.files)})
+            return redirect(made)
         except (LibraryRefusedError, LibraryFilesError) as error:
             problem = str(error)
     context = {"name": name, "problem": problem}
@@ -101,9 +106,12 @@ def act(request: TeamRequest, slug: str, version: int, step: str) -> HttpRespons
     try:
         match step:
             case "edit":
-                return redirect(library_publish.next_version(row, team, _user(request)))
+                made = library_publish.next_version(row, team, _user(request))
+                audit.record(request, "edit", row)
+                return redirect(made)
             case "retire":
                 library_publish.retire(row, team)
+                audit.record(request, "retire", row)
                 messages.success(request, f"{row.short} is retired. Searches that use it go on.")
             case _:
                 raise Http404
@@ -135,6 +143,7 @@ def draft(request: TeamRequest, slug: str) -> HttpResponse:
 
 def _publish_or_discard(request: TeamRequest, row: LibraryDraft) -> HttpResponse:
     if request.POST.get("step") == "discard":
+        audit.record(request, "discard", row, before={"files": sorted(row.files)})
         row.delete()
         messages.success(request, f"The draft of {row.slug} is discarded.")
         return redirect("catalog:libraries")
@@ -142,6 +151,7 @@ def _publish_or_discard(request: TeamRequest, row: LibraryDraft) -> HttpResponse
         raise Http404
     try:
         version = library_publish.publish(row, _user(request))
+        audit.record(request, "publish", version, after={"hash": version.hash})
     except (LibraryRefusedError, LibraryFilesError) as error:
         messages.error(request, str(error))
         return redirect(row)
@@ -174,6 +184,7 @@ def _saved(request: TeamRequest, row: LibraryDraft, name: str) -> HttpResponse:
     if not _written(row, name, request.POST.get("seen", ""), files):
         problem = "The draft was changed meanwhile. Your text is below and not saved; save again to replace what is there."
         return _file_page(request, _draft(request, row.slug), name, text, problem=problem, status=CONFLICT)
+    audit.record(request, "write file", row, after={"file": target})
     # What is wrong is saved too: a text is never lost.
     if wrong := _problems_of(row, target):
         messages.warning(request, f"{target} is saved, with {len(wrong)} problem{'s'[: len(wrong) > 1]}.")
@@ -198,6 +209,7 @@ def _refusal(row: LibraryDraft, name: str, target: str, files: dict[str, str]) -
 def _removed(request: TeamRequest, row: LibraryDraft, name: str) -> HttpResponse:
     files = {other: text for other, text in row.files.items() if other != name}
     if files and _written(row, name, request.POST.get("seen", ""), files):
+        audit.record(request, "remove file", row, before={"file": name})
         messages.success(request, f"{name} is removed.")
     else:
         messages.error(request, f"{name} was not removed: it was changed meanwhile, or is the only file.")
@@ -286,6 +298,5 @@ def _user(request: TeamRequest) -> User | None:
 
 
 def _writing_team(request: TeamRequest) -> Team:
-    if request.team is None or not may_write(request):
-        raise PermissionDenied("viewers read libraries; members of the team write them")
-    return request.team
+    demand(request.role, Act.WRITE_LIBRARIES)
+    return cast("Team", request.team)

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from kernelsite.accounts.models import Membership, Role
+from kernelsite.accounts.roles import Act, may
 from kernelsite.catalog import library_report, library_statistics
 from kernelsite.catalog.library_files import to_files, to_yaml, to_zip
 from kernelsite.catalog.models import LibraryDraft, LibraryStatus, LibraryVersion
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 
 def may_write(request: TeamRequest) -> bool:
-    """Whether the user may change what the team owns: every role but that of a viewer."""
-    rows = Membership.objects.filter(team=request.team, user=request.user.pk)
-    return request.team is not None and rows.exclude(role=Role.VIEWER).exists()
+    """Whether the user may change what the team owns."""
+    return may(request.role, Act.WRITE_LIBRARIES)
 
 
 @require_GET

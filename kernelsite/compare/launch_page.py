@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
+from kernelsite.accounts import audit
+from kernelsite.accounts.roles import Act, demand
 from kernelsite.compare.launch import FIRST_FOUR, ComparisonOrder, launch_comparison
 from kernelsite.searches.estimate import paces
 from kernelsite.searches.forms import COMPARE, LaunchForm, clone_fields, device_choices
@@ -49,6 +52,7 @@ def new(request: TeamRequest) -> HttpResponse:
     team = request.team
     if team is None:
         return render(request, "searches/no_team.html", status=403)
+    demand(request.role, Act.LAUNCH)
     if request.method == "GET":
         return _page(request, team, LaunchForm(team, initial=_initial(request)))
     form = LaunchForm(team, request.POST)
@@ -68,10 +72,16 @@ def _launch(form: LaunchForm, team: Team, request: TeamRequest) -> Search | Comp
     order = form.order(team, user)
     seeds = form.cleaned_data["seeds"]
     mode = form.cleaned_data["mode"]
-    if mode != COMPARE and len(seeds) == 1:
-        return launch_search(order)[0]
-    strategies = FIRST_FOUR if mode == COMPARE else (mode,)
-    return launch_comparison(ComparisonOrder(order, strategies, seeds))[0]
+    with transaction.atomic():
+        made: Search | Comparison
+        if mode != COMPARE and len(seeds) == 1:
+            made, is_new = launch_search(order)
+        else:
+            strategies = FIRST_FOUR if mode == COMPARE else (mode,)
+            made, is_new = launch_comparison(ComparisonOrder(order, strategies, seeds))
+        if is_new:
+            audit.record(request, "launch", made)
+    return made
 
 
 def _initial(request: TeamRequest) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch
@@ -14,7 +13,8 @@ from django.http import Http404, HttpResponse, HttpResponseNotModified, JsonResp
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from kernelsite.accounts.models import Membership, Role
+from kernelsite.accounts import audit
+from kernelsite.accounts.roles import Act, asks, may
 from kernelsite.compare import exports, plots
 from kernelsite.compare.cases import by_case
 from kernelsite.compare.fairness import fairness, settings_diff
@@ -105,10 +105,9 @@ def _sets(request: TeamRequest, held: list[int]) -> list[tuple[str, str]]:
 
 
 @require_POST
+@asks(Act.KEEP_SETS)
 def save(request: TeamRequest) -> HttpResponse:
     """Keep a selection under a name; viewers may not."""
-    if not _may_write(request):
-        raise PermissionDenied
     searches = selected(request.team, search_ids(request.POST))
     if request.team is None or not searches:
         raise Http404
@@ -120,6 +119,9 @@ def save(request: TeamRequest) -> HttpResponse:
             with transaction.atomic():
                 row.save()
                 row.searches.set(searches)
+                audit.record(
+                    request, "save", row, after={"searches": ", ".join(each.short for each in searches)}
+                )
             return redirect(row)
         except IntegrityError:
             form.add_error("slug", "a set of this name is there already")
@@ -127,19 +129,19 @@ def save(request: TeamRequest) -> HttpResponse:
 
 
 @require_POST
+@asks(Act.KEEP_SETS)
 def forget(request: TeamRequest, slug: str) -> HttpResponse:
     """Delete a saved set; its searches stay, and viewers may not."""
-    if not _may_write(request):
-        raise PermissionDenied
     row = get_object_or_404(SavedSet.objects.filter(team=request.team), slug=slug)
-    row.delete()
+    with transaction.atomic():
+        audit.record(request, "forget", row)
+        row.delete()
     messages.info(request, f"The set “{row.title}” is deleted; its searches are still there.")
     return redirect("compare:comparisons")
 
 
 def _may_write(request: TeamRequest) -> bool:
-    rows = Membership.objects.filter(team=request.team, user_id=request.user.pk or 0)
-    return rows.exclude(role=Role.VIEWER).exists()
+    return may(request.role, Act.KEEP_SETS)
 
 
 @require_GET

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kernelsite.accounts.models import Membership, Role
+from kernelsite.accounts import audit
+from kernelsite.accounts.roles import Act, asks, demand, may
 from kernelsite.endpoints import reach
 from kernelsite.endpoints.connection import probe
 from kernelsite.endpoints.forms import ADDRESSES, EndpointForm, PriceForm
-from kernelsite.endpoints.models import ANSWERING, ModelEndpoint
+from kernelsite.endpoints.models import ANSWERING, ModelEndpoint, Price
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
     from kernelsite.accounts.models import Team
 
-MANAGERS = (Role.MAINTAINER, Role.ADMIN)
+SETTINGS = ("name", "base_url", "model", "key_hint", "concurrency", "is_disabled")
+PRICE = ("input_usd", "cached_usd", "output_usd", "valid_from", "valid_until")
+"""Columns that the audit trail shows."""
 
 
 @require_GET
@@ -49,10 +52,12 @@ def new(request: TeamRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and price.is_valid():
         row = form.save(commit=False)
         row.created_by = request.user if isinstance(request.user, User) else None
-        row.save()
-        if price.has_changed():
-            price.instance.endpoint = row
-            price.save()
+        with transaction.atomic():
+            row.save()
+            if price.has_changed():
+                price.instance.endpoint = row
+                price.save()
+            audit.record(request, "add", row, after=_told(row, SETTINGS))
         messages.success(request, f"{row.name} is added. Test the connection before a search relies on it.")
         return redirect(row)
     return _form_page(request, form, price=price)
@@ -69,7 +74,10 @@ def endpoint(request: TeamRequest, endpoint_id: int) -> HttpResponse:
     if not form.is_valid():
         return _form_page(request, form, row=_own(request, endpoint_id))
     lost = form.loses_key
-    form.save()
+    with transaction.atomic():
+        before = _told(_own(request, endpoint_id), SETTINGS)
+        form.save()
+        audit.record(request, "change", row, before=before, after=_told(row, SETTINGS))
     if lost:
         messages.warning(
             request, "The address changed, so the stored key was dropped; type the key of the new one."
@@ -108,23 +116,28 @@ def _form_page(
 
 
 @require_POST
+@asks(Act.KEEP_MODELS)
 def act(request: TeamRequest, endpoint_id: int, action: str) -> HttpResponse:
     """Test, disable, enable or delete."""
-    _managed_team(request)
     row = _own(request, endpoint_id)
     match action:
         case "test":
             outcome = probe(row)
+            audit.record(request, "test", row, after={"outcome": outcome})
             if outcome in ANSWERING:
                 messages.success(request, f"{row.name} answers.")
             else:
                 messages.error(request, f"{row.name}: {outcome.replace('_', ' ')}.")
         case "disable" | "enable":
             row.is_disabled = action == "disable"
-            row.save(update_fields=["is_disabled"])
+            with transaction.atomic():
+                row.save(update_fields=["is_disabled"])
+                audit.record(request, action, row)
             messages.success(request, f"{row.name} is {action}d.")
         case "delete":
-            _delete(row)
+            with transaction.atomic():
+                audit.record(request, "delete", row, before=_told(row, SETTINGS))
+                _delete(row)
             messages.success(request, f"{row.name} is deleted, and its key with it.")
             return redirect("endpoints:list")
         case _:
@@ -148,17 +161,22 @@ def add_price(request: TeamRequest, endpoint_id: int) -> HttpResponse:
     if not form.is_valid():
         return _form_page(request, EndpointForm(team, instance=row), row=row, price=form)
     form.instance.endpoint = row
-    form.save()
+    with transaction.atomic():
+        form.save()
+        audit.record(request, "add price", row, after=_told(form.instance, PRICE))
     messages.success(request, "The price is added.")
     return redirect(row)
 
 
 @require_POST
+@asks(Act.KEEP_MODELS)
 def drop_price(request: TeamRequest, endpoint_id: int, price_id: int) -> HttpResponse:
     """Take a price away; calls that were charged by it keep what they were charged."""
-    _managed_team(request)
     row = _own(request, endpoint_id)
-    get_object_or_404(row.prices, pk=price_id).delete()
+    price = get_object_or_404(row.prices, pk=price_id)
+    with transaction.atomic():
+        audit.record(request, "drop price", row, before=_told(price, PRICE))
+        price.delete()
     messages.success(request, "The price is gone.")
     return redirect(row)
 
@@ -171,10 +189,15 @@ def _own(request: TeamRequest, endpoint_id: int) -> ModelEndpoint:
 
 
 def _may_change(request: TeamRequest) -> bool:
-    return Membership.objects.filter(team=request.team, user=request.user.pk, role__in=MANAGERS).exists()
+    return may(request.role, Act.KEEP_MODELS)
 
 
 def _managed_team(request: TeamRequest) -> Team:
-    if request.team is None or not _may_change(request):
-        raise PermissionDenied("models and their keys are for maintainers and administrators of the team")
+    demand(request.role, Act.KEEP_MODELS)
+    assert request.team is not None  # a role is a role in a team
     return request.team
+
+
+def _told(row: ModelEndpoint | Price, names: tuple[str, ...]) -> dict[str, Any]:
+    """Columns of a row for the audit trail; a key is never among them."""
+    return {name: str(getattr(row, name)) for name in names}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from kernelsite.accounts.models import Membership, Role
+from kernelsite.accounts import audit
+from kernelsite.accounts.roles import Act, asks, may
 from kernelsite.fleet import control
 from kernelsite.fleet.models import Device, DeviceState
 
@@ -19,30 +19,27 @@ if TYPE_CHECKING:
 
     from kernelsite.accounts.middleware import TeamRequest
 
-KEEPERS = (Role.MAINTAINER, Role.ADMIN)
 ACTIONS = {"drain": control.drain, "enable": control.enable}
 
 
 def may_keep(request: TeamRequest) -> bool:
     """Whether the person may drain and enable devices."""
-    if not isinstance(request.user, User):
-        return False
-    return Membership.objects.filter(team=request.team, user=request.user, role__in=KEEPERS).exists()
+    return may(request.role, Act.KEEP_DEVICES)
 
 
 @require_POST
+@asks(Act.KEEP_DEVICES)
 def act(request: TeamRequest, device_id: int, action: str) -> HttpResponse:
-    """Drain or enable one device; doing it twice changes nothing.
-
-    Raises:
-        PermissionDenied: the person is no maintainer.
-    """
-    if not may_keep(request):
-        raise PermissionDenied
+    """Drain or enable one device; doing it twice changes nothing."""
     device = get_object_or_404(Device, pk=device_id)
-    user = request.user if isinstance(request.user, User) else None
-    ACTIONS[action](device, user, request.POST.get("reason", "").strip())
+    decide(request, device, action, request.POST.get("reason", "").strip())
     done = "takes nothing new" if device.state == DeviceState.DRAINING else "takes work again"
     heard = "" if device.node else " Its worker has not said how it can be told: restart it to be sure."
     messages.info(request, f"{device.name} {done}.{heard}")
     return redirect("fleet:worker", device.pk)
+
+
+def decide(request: TeamRequest, device: Device, action: str, reason: str) -> None:
+    """Write it on the audit trail, then do it: the worker is told over the broker, which no transaction holds."""
+    audit.record(request, action, device, before={"state": device.state}, reason=reason)
+    ACTIONS[action](device, request.user if isinstance(request.user, User) else None, reason)

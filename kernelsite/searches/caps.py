@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from kernelsite.accounts.models import Membership, Role
+from kernelsite.accounts import audit
+from kernelsite.accounts.roles import Act, asks
 from kernelsite.endpoints.models import ModelEndpoint
 from kernelsite.searches import events, holds
 from kernelsite.searches.models import Search
@@ -46,12 +47,10 @@ class CapsForm(forms.Form):
 
 
 @require_POST
+@asks(Act.EXTEND)
 def move(request: TeamRequest, search_id: int) -> HttpResponse:
     """Extend or lower the caps; the change stands in the event log with its author."""
     search = get_object_or_404(Search.objects.of_team(request.team), pk=search_id)
-    membership = Membership.objects.filter(team=search.team_id, user=request.user.pk)
-    if not membership.exclude(role=Role.VIEWER).exists():
-        raise PermissionDenied("viewers watch; ask an administrator of the team for a member's role")
     form = CapsForm(search, request.POST)
     if search.is_final:
         messages.warning(request, f"{search.short} is over; its caps do not move any more.")
@@ -59,9 +58,16 @@ def move(request: TeamRequest, search_id: int) -> HttpResponse:
         for errors in form.errors.values():
             messages.error(request, " ".join(map(str, errors)))
     else:
-        with events.locked(search.pk) as row:
-            holds.move_caps(row, **form.cleaned_data, who=request.user.get_username())
+        _move(request, search, form.cleaned_data)
         messages.success(request, "The caps are moved; the next call is held against them.")
     response = redirect("calls:list", search.pk)
     response.status_code = 303
     return response
+
+
+def _move(request: TeamRequest, search: Search, caps: dict[str, Any]) -> None:
+    before = {"tokens": search.tokens_cap, "cost_usd": search.cost_usd_cap}
+    with transaction.atomic():
+        with events.locked(search.pk) as row:
+            holds.move_caps(row, **caps, who=request.user.get_username())
+        audit.record(request, "extend", search, before=before, after=caps)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseNotModified, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import quote_etag
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from kernelsite.accounts import audit
 from kernelsite.accounts.middleware import TeamRequest
-from kernelsite.accounts.models import Membership, Role
+from kernelsite.accounts.roles import Act, asks
 from kernelsite.searches import snapshot
 from kernelsite.searches.controls import ACTIONS
 from kernelsite.searches.models import Search, TransitionError
 from kernelsite.searches.rows import search_row
 
-__all__ = ["TeamRequest", "act", "etag", "events_json", "snapshot_json"]
+__all__ = ["TeamRequest", "act", "etag", "events_json", "snapshot_json", "steer"]
 
 EVENTS_PER_ANSWER = 500
 
@@ -50,20 +51,15 @@ def events_json(request: TeamRequest, search_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+@asks(Act.STEER)
 def act(request: TeamRequest, search_id: int, action: str) -> HttpResponse:
     """Pause, resume or stop; 409 when the search is over."""
     search = _own(request, search_id)
     if action not in ACTIONS:
         raise Http404
-    if (
-        not Membership.objects.filter(team=search.team_id, user=request.user.pk)
-        .exclude(role=Role.VIEWER)
-        .exists()
-    ):
-        raise PermissionDenied("viewers watch; ask an administrator of the team for a member's role")
     wants_json = "application/json" in request.headers.get("Accept", "")
     try:
-        ACTIONS[action](search.pk)
+        steer(request, search, action)
     except TransitionError as error:
         if wants_json:
             return JsonResponse({"error": str(error)}, status=409)
@@ -73,6 +69,18 @@ def act(request: TeamRequest, search_id: int, action: str) -> HttpResponse:
     response = redirect(search)
     response.status_code = 303
     return response
+
+
+def steer(request: TeamRequest, search: Search, action: str) -> None:
+    """Do it and put it on the audit trail, both or neither.
+
+    Raises:
+        TransitionError: the search is over.
+    """
+    with transaction.atomic():
+        ACTIONS[action](search.pk)
+        state = Search.objects.values_list("state", flat=True).get(pk=search.pk)
+        audit.record(request, action, search, before={"state": search.state}, after={"state": state})
 
 
 def etag(epoch: str, seq: int) -> str:

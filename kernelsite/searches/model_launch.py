@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernelsite.accounts.models import Membership, Role
+from kernelsite.accounts.roles import Act, may, role_in
 from kernelsite.endpoints.models import ModelEndpoint
 from kernelsite.searches.launch_errors import LaunchError
 from kernelsite.searches.models import Search
@@ -41,7 +41,7 @@ def may_spend(team: Team, user: User | None) -> bool:
     """Whether a person may have a model called at the team's cost; a launch without a person is the operator's."""
     if user is None:
         return True
-    return Membership.objects.filter(team=team, user=user).exclude(role=Role.VIEWER).exists()
+    return may(role_in(team, user), Act.LAUNCH)
 
 
 def _without_prices(record: Endpoint) -> dict[str, Any]:

@@ -152,7 +152,12 @@ def test_a_dead_judge_is_our_fault_and_is_replaced(served):
 def test_grandchildren_of_a_compiler_die_at_the_deadline(served):
     read(served, "ready")
     before = descendants(served.pid)
-    source = "#define A(x) x x x x x x x x x x x x x x x x\nint v[] = { A(A(A(A(A(A(A(1,))))))) };\n"
+    # Constant expressions cost the compiler time and no memory: a huge array ran out of that first on a fast machine.
+    source = (
+        HANG
+        + "template <int N> constexpr int spin() { int t = N; for (int i = 0; i < 200000; ++i) t ^= i; return t; }\n"
+    )
+    source += "\n".join(f'static_assert(spin<{n}>() != -1, "");' for n in range(1000))
     ask(served, request_for(source, deadline_s=2.0))
     deadline = time.monotonic() + 10
     compilers = set()

@@ -72,6 +72,26 @@ print(json.dumps([connection.vendor, refused]))
 
 
 def test_tests_of_the_site_pass_there(run):
-    names = ("accounts", "catalog", "fleet", "searches/test_attempts.py", "searches/test_driver.py")
+    names = ("accounts", "api", "catalog", "fleet", "searches/test_attempts.py", "searches/test_driver.py")
     files = [f"tests/kernelsite/{name}" for name in names]
     assert "passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--create-db", *files)
+
+
+def test_the_audit_trail_refuses_changes_there_too(run):
+    run("manage.py", "migrate", "--no-input")
+    code = """
+import json
+from django.db import IntegrityError, transaction
+from kernelsite.accounts.models import AuditEntry
+AuditEntry.objects.create(team_id=1, actor="a", verb="launch", kind="search", name="S-1", address="")
+refused = 0
+for change in (lambda rows: rows.update(actor="b"), lambda rows: rows.delete()):
+    try:
+        with transaction.atomic():
+            change(AuditEntry.objects.all())
+    except IntegrityError:
+        refused += 1
+print(json.dumps([refused, AuditEntry.objects.get().actor]))
+"""
+    out = run("manage.py", "shell", "--no-imports", "-c", code)
+    assert json.loads(out.splitlines()[-1]) == [2, "a"]

@@ -12,9 +12,9 @@ from kernelsite.accounts.models import Membership, Role, Team
 pytestmark = pytest.mark.django_db
 
 
-def team_seen_by(user):
+def team_seen_by(user, **session):
     request = RequestFactory().get("/")
-    request.user = user
+    request.user, request.session = user, session
     return team(lambda request: request.team)(request)
 
 
@@ -24,6 +24,9 @@ def test_it_works():
     Membership.objects.create(team=first, user=alice, role=Role.ADMIN)
     Membership.objects.create(team=second, user=alice)
     assert team_seen_by(alice) == first
+    assert team_seen_by(alice, team=second.pk) == second
+    # A choice that was taken away falls back to the first.
+    assert team_seen_by(alice, team=second.pk + 1) == first
 
 
 def test_a_stranger_and_somebody_without_a_team_have_none():

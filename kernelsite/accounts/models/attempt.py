@@ -1,68 +1,12 @@
-"""`Team` and `Membership`: who works together and in which role; `LoginAttempt`: who tries too often."""
+"""`LoginAttempt`: who tries too often."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from django.conf import settings
 from django.db import models
 from django.utils import timezone
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-
-
-class Role(models.TextChoices):
-    """What a member may do; each role includes the ones before it."""
-
-    VIEWER = "viewer", "Viewer"
-    MEMBER = "member", "Member"
-    REVIEWER = "reviewer", "Reviewer"
-    MAINTAINER = "maintainer", "Maintainer"
-    ADMIN = "admin", "Admin"
-
-
-class TeamQuerySet(models.QuerySet["Team"]):
-    """Many-row logic of teams."""
-
-    def of(self, user: AbstractBaseUser | AnonymousUser) -> Team | None:
-        """The team a user works in: the first one joined."""
-        if not user.is_authenticated:
-            return None
-        return self.filter(memberships__user_id=user.pk).order_by("memberships__id").first()
-
-
-class Team(models.Model):
-    """Owns workloads, libraries and searches."""
-
-    name = models.CharField(max_length=100)
-    slug = models.SlugField(unique=True)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    objects = TeamQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Membership(models.Model):
-    """A user's place in a team."""
-
-    team = models.ForeignKey(Team, models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=20, choices=Role, default=Role.MEMBER)
-    joined_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [models.UniqueConstraint(fields=["team", "user"], name="membership_once")]
-
-    def __str__(self) -> str:
-        return f"{self.user} in {self.team} as {self.role}"
 
 
 class LoginAttemptQuerySet(models.QuerySet["LoginAttempt"]):

@@ -1,0 +1,214 @@
+"""What every route answers to whom. A route of the URL configuration without a row here fails the test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ROLES = ("viewer", "member", "reviewer", "maintainer", "admin")
+PERSONAS = ("anonymous", "stranger", *ROLES, "removed")
+"""`stranger` is admin of another team; `removed` was an admin of this one."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One request; `path` is filled from the world's names."""
+
+    path: str
+    answers: dict[str, int]
+    method: str = "GET"
+    data: dict = field(default_factory=dict)
+    audited: bool = True
+    """Whether a successful POST writes exactly one entry."""
+
+
+def answers(members, *, anonymous=302, stranger=404, removed=404, least="viewer", below=403):
+    roles = {role: members if ROLES.index(role) >= ROLES.index(least) else below for role in ROLES}
+    return {"anonymous": anonymous, "stranger": stranger, **roles, "removed": removed}
+
+
+def page(path):
+    """Of a thing of the team."""
+    return Row(path, answers(200))
+
+
+def hall(path, removed=200):
+    """The same for everybody who is logged in; what it lists is the team's."""
+    return Row(path, answers(200, stranger=200, removed=removed))
+
+
+def form(path, least):
+    return Row(path, answers(200, stranger=200, removed=403, least=least))
+
+
+def deed(path, least, ok=302, data=None, stranger=404, audited=True, removed=403):
+    return Row(
+        path, answers(ok, stranger=stranger, removed=removed, least=least), "POST", data or {}, audited
+    )
+
+
+def api_page(path, stranger=404):
+    return Row(path, answers(200, anonymous=401, stranger=stranger, removed=401))
+
+
+def api_deed(path, least, ok=200, data=None, stranger=404):
+    return Row(
+        path, answers(ok, anonymous=401, stranger=stranger, removed=401, least=least), "POST", data or {}
+    )
+
+
+def everybody(path, status=200):
+    return Row(path, dict.fromkeys(PERSONAS, status))
+
+
+S = "/searches/{search}/"
+LAUNCH = {"workload": "softmax", "options": {"budget": {"evaluations": 8}, "device_class": "cpu"}}
+PRICE = {"input_usd": "1", "output_usd": "2", "valid_from": "2030-01-01"}
+
+TABLE = {
+    "searches:home": [hall("/")],
+    "searches:find": [hall("/find/?q=softmax")],
+    "searches:searches": [hall("/searches/")],
+    "searches:running_json": [hall("/searches/running.json")],
+    "searches:search": [page(S)],
+    "searches:snapshot": [page(S + "snapshot.json")],
+    "searches:events": [page(S + "events.json")],
+    "searches:log": [page(S + "log.json")],
+    "searches:beliefs": [page(S + "beliefs.json")],
+    "searches:candidates_csv": [page(S + "candidates.csv")],
+    "searches:act": [deed(S + f"actions/{word}", "member", 303) for word in ("pause", "resume", "stop")],
+    "searches:structure": [page("/structures/{search}.1/")],
+    "searches:structure_csv": [page("/structures/{search}.1/candidates.csv")],
+    "searches:candidate": [page("/candidates/{search}.3.001/")],
+    "searches:candidate_file": [
+        page("/candidates/{search}.3.001/source/"),
+        page("/candidates/{search}.3.001/evaluation/"),
+    ],
+    "calls:list": [page(S + "calls/")],
+    "calls:jsonl": [page(S + "calls.jsonl")],
+    "calls:call": [page(S + "calls/{call}/")],
+    "calls:json": [page(S + "calls/{call}.json")],
+    "calls:caps": [deed(S + "caps", "member", 303, {"tokens": "90000"})],
+    "compare:new": [
+        form("/searches/new/", "member"),
+        deed("/searches/new/", "member", 422, stranger=422, audited=False),
+    ],
+    "compare:comparisons": [hall("/compare/")],
+    "compare:pick": [hall("/compare/pick/")],
+    "compare:save": [
+        deed("/compare/save/", "member", 302, {"s": "{search}", "slug": "a-set", "title": "A set"})
+    ],
+    "compare:curves": [page("/compare/curves.json?s={search}")],
+    "compare:data": [page("/compare/data.json?s={search}"), page("/compare/data.csv?s={search}")],
+    "compare:comparison": [page("/compare/{comparison}/")],
+    "compare:saved": [page("/compare/kept/")],
+    "compare:forget": [deed("/compare/kept/forget/", "member")],
+    "catalog:workloads": [hall("/workloads/")],
+    "catalog:workload": [hall("/workloads/softmax/")],
+    "catalog:workload_version": [hall("/workloads/softmax/v/1/")],
+    "catalog:libraries": [hall("/libraries/")],
+    "catalog:library": [hall("/libraries/core/")],
+    "catalog:library_version": [hall("/libraries/core/v/{library}/")],
+    "catalog:library_import": [
+        form("/libraries/import/", "member"),
+        deed("/libraries/import/", "member", 422, stranger=422, audited=False),
+    ],
+    "catalog:library_diff": [hall("/libraries/diff/")],
+    "catalog:library_draft": [
+        page("/libraries/drafts/small/"),
+        deed("/libraries/drafts/small/", "member", data={"step": "discard"}, removed=404),
+        deed("/libraries/drafts/small/", "member", data={"step": "publish"}, removed=404),
+    ],
+    "catalog:library_file": [
+        page("/libraries/drafts/small/file/"),
+        deed(
+            "/libraries/drafts/small/file/",
+            "member",
+            data={"new_name": "20_new.yaml", "text": "actions: []"},
+            removed=404,
+        ),
+    ],
+    "catalog:library_draft_zip": [page("/libraries/drafts/small/export.zip")],
+    "catalog:library_statistics": [hall("/libraries/core/v/{library}/statistics/")],
+    "catalog:library_export": [
+        hall("/libraries/core/v/{library}/export.yaml"),
+        hall("/libraries/core/v/{library}/export.zip"),
+        page("/libraries/ours/v/1/export.yaml"),
+    ],
+    "catalog:library_fork": [
+        form("/libraries/core/v/{library}/fork/", "member"),
+        deed("/libraries/core/v/{library}/fork/", "member", data={"name": "forked"}, stranger=302),
+    ],
+    "catalog:library_act": [
+        deed("/libraries/ours/v/1/edit/", "member"),
+        deed("/libraries/ours/v/1/retire/", "member"),
+    ],
+    "fleet:workers": [hall("/workers/")],
+    "fleet:worker": [hall("/workers/{device}/")],
+    # Devices serve every team of a site, so a maintainer of any of them may keep them.
+    "fleet:act": [deed("/workers/{device}/drain/", "maintainer", stranger=302)],
+    "endpoints:list": [hall("/settings/models/")],
+    "endpoints:new": [form("/settings/models/new/", "maintainer")],
+    "endpoints:endpoint": [page("/settings/models/{endpoint}/")],
+    "endpoints:add_price": [deed("/settings/models/{endpoint}/prices", "maintainer", 302, PRICE)],
+    "endpoints:drop_price": [deed("/settings/models/{endpoint}/prices/{price}/drop", "maintainer")],
+    "endpoints:act": [
+        deed("/settings/models/{endpoint}/disable", "maintainer"),
+        deed("/settings/models/{endpoint}/delete", "maintainer"),
+    ],
+    "team:team": [hall("/settings/team/", removed=403)],
+    "team:invite": [
+        deed(
+            "/settings/team/invite",
+            "admin",
+            200,
+            {"email": "new@example.org", "role": "member"},
+            stranger=200,
+        )
+    ],
+    "team:revoke_invitation": [deed("/settings/team/invitations/{invitation}/revoke", "admin")],
+    "team:change": [
+        deed("/settings/team/members/{viewer}", "admin", 302, {"role": "member"}),
+        deed("/settings/team/members/{viewer}", "admin", 302, {"role": "removed"}),
+    ],
+    # Where one works is no change of anything that others see.
+    "team:switch": [
+        Row("/settings/team/switch", answers(302), "POST", {"team": "{team}"}, audited=False),
+    ],
+    "team:tokens": [hall("/settings/tokens/", removed=403)],
+    "team:new_token": [
+        Row(
+            "/settings/tokens/new",
+            answers(200, stranger=200, removed=403),
+            "POST",
+            {"name": "nightly", "days": "30", "scopes": ["read"]},
+        )
+    ],
+    # The token is another member's: only admins find it.
+    "team:revoke_token": [
+        Row("/settings/tokens/{token}/revoke", answers(302, least="admin", below=404), "POST"),
+    ],
+    "team:activity": [hall("/activity/")],
+    "team:activity_csv": [hall("/activity.csv")],
+    "accounts:login": [Row("/accounts/login/", {**dict.fromkeys(PERSONAS, 302), "anonymous": 200})],
+    "accounts:logout": [Row("/accounts/logout/", dict.fromkeys(PERSONAS, 302), "POST", audited=False)],
+    "accounts:accept": [
+        everybody("/accounts/invitations/{secret}/"),
+        everybody("/accounts/invitations/x/", 404),
+    ],
+    "api:docs": [hall("/api/docs/")],
+    "api:openapi": [hall("/api/openapi.json")],
+    "api:searches": [api_page("/api/v1/searches", stranger=200)],
+    "api:launch": [api_deed("/api/v1/searches", "member", 201, LAUNCH, stranger=201)],
+    "api:search": [api_page("/api/v1/searches/{search}")],
+    "api:pause": [api_deed("/api/v1/searches/{search}/pause", "member")],
+    "api:resume": [api_deed("/api/v1/searches/{search}/resume", "member")],
+    "api:stop": [api_deed("/api/v1/searches/{search}/stop", "member")],
+    "api:comparisons": [api_page("/api/v1/comparisons", stranger=200)],
+    "api:devices": [api_page("/api/v1/devices", stranger=200)],
+    "api:decide": [api_deed("/api/v1/devices/{device}/drain", "maintainer", stranger=200)],
+    "ops:healthz": [everybody("/healthz")],
+    # 503 while no broker runs, as in tests.
+    "ops:readyz": [everybody("/readyz", 503)],
+}
+
+SOCKETS = {"ws/searches/<int:search_id>/": answers(True, anonymous=False, stranger=False, removed=False)}

@@ -1,0 +1,214 @@
+"""Every route and socket against every kind of person; the routes are read from the URL configuration."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from asgiref.sync import async_to_sync
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django.test import Client
+from django.urls import URLResolver, get_resolver
+from django.utils import timezone
+from grown import grow
+from permission_table import PERSONAS, ROLES, SOCKETS, TABLE
+
+from kernelsite.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team
+from kernelsite.catalog import library_publish
+from kernelsite.compare.models import Comparison, SavedSet
+from kernelsite.endpoints.models import ModelEndpoint, Price
+from kernelsite.searches.models import ModelCall, Step
+from kernelsite.searches.routing import websocket_urlpatterns
+from search.agents.llm.outcomes import Attempt, Message, ModelRequest
+
+HEAD = "name: small\nversion: '1'\ntitle: Small\n"
+ACTION = """\
+decisions:
+  - {name: exp, when: [trait softmax], initial: libm, words: {libm: of the library, polynomial: a polynomial}}
+actions:
+  - {id: poly, family: numerics, title: Polynomial, summary: A polynomial., when: [trait softmax], sets: {exp: polynomial},
+     contract: No call., notes: ""}
+"""
+SMALL = {"00_library.yaml": HEAD, "10_poly.yaml": ACTION}
+
+
+def route_names(resolver=None, namespaces=()):
+    resolver = resolver or get_resolver()
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from route_names(entry, (*namespaces, entry.namespace) if entry.namespace else namespaces)
+        else:
+            yield ":".join((*namespaces, entry.name or str(entry.pattern)))
+
+
+def test_every_route_and_socket_has_a_row():
+    assert set(route_names()) == set(TABLE)
+    assert {str(route.pattern) for route in websocket_urlpatterns} == set(SOCKETS)
+    assert all(set(row.answers) == set(PERSONAS) for rows in TABLE.values() for row in rows)
+
+
+@pytest.fixture
+def people(team, alice):
+    """A user for each persona but the anonymous one; `alice` is the admin."""
+    users = {"admin": alice}
+    for role in ROLES[:-1]:
+        users[role] = get_user_model().objects.create_user(role, email=f"{role}@example.org")
+        Membership.objects.create(team=team, user=users[role], role=role)
+    users["stranger"], users["removed"] = map(get_user_model().objects.create_user, ("stranger", "removed"))
+    other = Team.objects.create(name="Others", slug="others")
+    Membership.objects.create(team=other, user=users["stranger"], role="admin")
+    place = Membership.objects.create(team=team, user=users["removed"], role="admin")
+    people = {
+        name: (user, token_of(user, other if name == "stranger" else team)) for name, user in users.items()
+    }
+    place.delete()
+    return people
+
+
+def token_of(user, team):
+    until = timezone.now() + timedelta(days=1)
+    scopes = ["read", "launch", "admin"]
+    return ApiToken(team=team, user=user, name="all", scopes=scopes, expires_at=until).issue()
+
+
+@pytest.fixture
+def world(launch, team, device, people, alice):
+    """Names for the table's paths: one thing of each kind, all the team's."""
+    search = launch()
+    search.refresh_from_db()
+    grow(search, 3)
+    endpoint = ModelEndpoint.objects.create(team=team, name="m", base_url="http://127.0.0.1:1/v1", model="m")
+    price = Price.objects.create(endpoint=endpoint, input_usd=1.0, output_usd=1.0)
+    comparison = Comparison.objects.create(team=team, title="c", idempotency_key="c", request={})
+    arm = launch(seed=1)
+    arm.comparison = comparison
+    arm.save(update_fields=["comparison"])
+    SavedSet.objects.create(team=team, slug="kept", title="Kept").searches.set([search])
+    library_publish.new_draft(team, alice, "small", SMALL)
+    ours = {name: text.replace("small", "ours") for name, text in SMALL.items()}
+    library_publish.publish(library_publish.new_draft(team, alice, "ours", ours), alice)
+    invitation = Invitation(team=team, email="bob@example.org", created_by=alice)
+    secret = invitation.issue()
+    alices = ApiToken.objects.get(user=alice)
+    return {
+        "search": search.pk,
+        "call": call_of(search, endpoint).pk,
+        "comparison": comparison.pk,
+        "library": search.library.version,
+        "device": device.pk,
+        "endpoint": endpoint.pk,
+        "price": price.pk,
+        "invitation": invitation.pk,
+        "secret": secret,
+        "team": team.pk,
+        "token": alices.pk,
+        "viewer": Membership.objects.get(user=people["viewer"][0]).pk,
+    }
+
+
+def call_of(search, endpoint):
+    request = ModelRequest(role="coder", messages=(Message(role="user", content="?"),), turn="1/1")
+    attempt = Attempt(
+        request=request,
+        endpoint="m",
+        host="127.0.0.1",
+        model="m",
+        output_limit=5,
+        ceiling_tokens=10,
+        ceiling_usd=None,
+    )
+    return ModelCall.objects.create(
+        search=search,
+        step=Step.objects.filter(search=search).first(),
+        step_attempt=1,
+        endpoint=endpoint,
+        endpoint_name="m",
+        host="127.0.0.1",
+        model="m",
+        role="coder",
+        request_hash="0" * 64,
+        ceiling_tokens=10,
+        tokens=10,
+        attempt=attempt.dump(),
+    )
+
+
+class TakenBackError(Exception):
+    pass
+
+
+def ask(client, row, world, headers):
+    """Status and the number of audit entries that the request wrote; everything is taken back."""
+    path, text = row.path.format(**world), json.dumps(row.data).replace('"{search}"', str(world["search"]))
+    data = json.loads(text.replace('"{team}"', str(world["team"])))
+    before = AuditEntry.objects.count()
+    status = written = None
+    try:
+        with transaction.atomic():
+            if row.method == "GET":
+                response = client.get(path, headers=headers)
+            elif path.startswith("/api/"):
+                response = client.post(path, data, content_type="application/json", headers=headers)
+            else:
+                response = client.post(path, data, headers=headers)
+            status, written = response.status_code, AuditEntry.objects.count() - before
+            raise TakenBackError
+    except TakenBackError:
+        return status, written
+
+
+@pytest.mark.parametrize("persona", PERSONAS)
+def test_each_person_gets_the_table_s_answers(world, people, persona):
+    user, token = people.get(persona, (None, "ks_nothing"))
+    wrong = {}
+    for name, rows in TABLE.items():
+        for row in rows:
+            client = Client(raise_request_exception=False)
+            is_api = row.path.startswith("/api/v1/")
+            if user is not None and not is_api:
+                client.force_login(user)
+            headers = {"Authorization": f"Bearer {token}"} if is_api else {}
+            status, written = ask(client, row, world, headers)
+            is_change = row.method == "POST" and row.audited and status < 400 and persona != "anonymous"
+            if (status, written) != (row.answers[persona], int(is_change)):
+                wrong[f"{name} {row.method} {row.path}"] = (status, written, row.answers[persona])
+    assert wrong == {}
+
+
+def test_sockets(world, people):
+    (path,) = SOCKETS
+    opened = {}
+    for persona in PERSONAS:
+        user = people[persona][0] if persona in people else AnonymousUser()
+        opened[persona] = async_to_sync(opens)(f"/ws/searches/{world['search']}/", user)
+    assert opened == SOCKETS[path]
+
+
+async def opens(path, user):
+    communicator = WebsocketCommunicator(URLRouter(websocket_urlpatterns), path)
+    communicator.scope["user"] = user
+    connected, _ = await communicator.connect(timeout=5)
+    if connected:
+        await communicator.disconnect()
+    return connected
+
+
+def test_a_get_changes_no_row(world, people):
+    """Crawled as an admin, with the table's pages."""
+    client = Client()
+    client.force_login(people["admin"][0])
+    before = AuditEntry.objects.count(), Membership.objects.count(), Invitation.objects.open().count()
+    for rows in TABLE.values():
+        for row in rows:
+            if row.method == "GET" and row.answers["admin"] == 200 and not row.path.startswith("/api/v1/"):
+                assert client.get(row.path.format(**world)).status_code == 200
+    assert (
+        AuditEntry.objects.count(),
+        Membership.objects.count(),
+        Invitation.objects.open().count(),
+    ) == before
