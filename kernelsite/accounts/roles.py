@@ -33,6 +33,7 @@ class Act(StrEnum):
     EXTEND = "move the caps of a search"
     KEEP_SETS = "save or forget comparisons"
     WRITE_LIBRARIES = "write action libraries"
+    WRITE_WORKLOADS = "write workloads"
     KEEP_DEVICES = "drain or enable devices"
     KEEP_MODELS = "change models, their keys and prices"
     KEEP_TEAM = "invite people, change roles or remove members"
@@ -45,6 +46,7 @@ NEEDS: dict[Act, Role] = {
     Act.EXTEND: Role.MEMBER,
     Act.KEEP_SETS: Role.MEMBER,
     Act.WRITE_LIBRARIES: Role.MEMBER,
+    Act.WRITE_WORKLOADS: Role.MEMBER,
     Act.KEEP_DEVICES: Role.MAINTAINER,
     Act.KEEP_MODELS: Role.MAINTAINER,
     Act.KEEP_TEAM: Role.ADMIN,
@@ -55,6 +57,7 @@ NEEDS: dict[Act, Role] = {
 SCOPE_OF: dict[Act, Scope] = {
     Act.LAUNCH: Scope.LAUNCH,
     Act.STEER: Scope.LAUNCH,
+    Act.WRITE_WORKLOADS: Scope.LAUNCH,
     Act.KEEP_DEVICES: Scope.ADMIN,
 }
 """The scope that a token needs besides; what is not here is for people only."""

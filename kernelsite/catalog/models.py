@@ -11,11 +11,21 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from kernelsite.accounts.models import Team
+from kernelsite.catalog.imported import StartingCandidate, WorkloadImport
 from kernelsite.catalog.library_draft import LibraryDraft
+from kernelsite.catalog.workload_draft import WorkloadDraft
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.workload import Workload
 
-__all__ = ["LibraryDraft", "LibraryVersion", "WorkloadVersion", "sync_shipped"]
+__all__ = [
+    "LibraryDraft",
+    "LibraryVersion",
+    "StartingCandidate",
+    "WorkloadDraft",
+    "WorkloadImport",
+    "WorkloadVersion",
+    "sync_shipped",
+]
 
 SHIPPED_LIBRARIES = ("core",)
 
@@ -77,17 +87,78 @@ class Version(models.Model):
         return f"{self.slug}@{self.version}"
 
 
+class WorkloadStatus(models.TextChoices):
+    """Life of a workload version. Its document never changes; a retired one only finishes what runs."""
+
+    PUBLISHED = "published", "Published"
+    RETIRED = "retired", "Retired"
+
+
+class WorkloadQuerySet(VersionQuerySet["WorkloadVersion"]):
+    """Many-row logic of workload versions."""
+
+    def launchable(self) -> Self:
+        """Those that a new search may use."""
+        return self.filter(status=WorkloadStatus.PUBLISHED)
+
+    def found_by(self, words: str) -> Self:
+        """Those whose name, title, kind or tags hold every one of some words."""
+        rows = self
+        for word in words.split()[:8]:
+            rows = rows.filter(
+                Q(slug__icontains=word)
+                | Q(title__icontains=word)
+                | Q(op_type__icontains=word)
+                | Q(tags__icontains=word)
+            )
+        return rows
+
+    def tagged(self, tag: str) -> Self:
+        """Those with a tag."""
+        return self.filter(tags__contains=f" {tag} ")
+
+
 class WorkloadVersion(Version):
     """What a kernel must compute; the document is a `search.workload.Workload`."""
 
-    op_type = models.CharField(max_length=100)
+    op_type = models.CharField(max_length=100, blank=True)
+    tags = models.CharField(max_length=2000, blank=True, default="")
+    """The document's, with a space before, between and after, so that the database can look for one."""
+    status = models.CharField(max_length=20, choices=WorkloadStatus, default=WorkloadStatus.PUBLISHED)
+    source = models.CharField(max_length=200, blank=True, default="")
+    """Where an import took it from."""
+    based_on = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
+    """The version that its draft was made from."""
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    acknowledged = models.JSONField(default=list, blank=True)
+    """Wrong programs that its cases let pass, by name, which somebody has taken note of."""
+    acknowledged_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    acknowledged_at = models.DateTimeField(null=True, blank=True)
+    acknowledged_reason = models.CharField(max_length=500, blank=True, default="")
 
-    objects = VersionQuerySet["WorkloadVersion"].as_manager()
+    objects = WorkloadQuerySet.as_manager()
+
+    class Meta(Version.Meta):
+        constraints = [
+            *Version.Meta.constraints,
+            models.CheckConstraint(
+                condition=Q(status__in=WorkloadStatus.values), name="workloadversion_status"
+            ),
+        ]
 
     @cached_property
     def record(self) -> Workload:
         """The workload."""
         return Workload.load(self.document)
+
+    def describe(self, workload: Workload) -> None:
+        """Copy what lists show and look for to the row's columns, in memory."""
+        self.title, self.op_type = workload.title[:200], workload.op_type[:100]
+        self.tags = f" {' '.join(workload.tags)} "[:2000] if workload.tags else ""
 
 
 class LibraryStatus(models.TextChoices):
@@ -145,7 +216,9 @@ def sync_shipped() -> list[Version]:
     """
     added: list[Version] = []
     for slug, workload in shipped_workloads().items():
-        added += _add(WorkloadVersion(slug=slug, title=workload.title, op_type=workload.op_type), workload)
+        version = WorkloadVersion(slug=slug)
+        version.describe(workload)
+        added += _add(version, workload)
     for slug in SHIPPED_LIBRARIES:
         library = shipped_library(slug)
         row = LibraryVersion(slug=slug, title=library.title, status=LibraryStatus.PUBLISHED)
