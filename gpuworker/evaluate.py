@@ -119,7 +119,7 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
     untimed = court.interpret or (candidate.language is Language.TRITON and court.device.index < 0)
     cases = [] if untimed else _timed_cases(workload, request.tier)
     started = time.monotonic()
-    if request.purpose is Purpose.PROMOTE:
+    if request.purpose in (Purpose.PROMOTE, Purpose.REMEASURE):
         court.forget(workload.hash)  # nobody has met the values that it is promoted on
     wear = REPLAY_WEAR if built.plans else HOST_CODE_WEAR
     stick = court.yardstick(workload, [case.name for case in cases], wear=wear)

@@ -112,6 +112,7 @@ class Report:
             log=log,
             device_seconds=self.device_seconds,
             wall_seconds=time.monotonic() - self._began,
+            measured_by=self._facts.name,
         )
 
     def _ending(self) -> tuple[EvaluationStatus, str, str]:

@@ -84,6 +84,7 @@ INSTALLED_APPS = [
     "kernelsite.endpoints",
     "kernelsite.searches",
     "kernelsite.compare",
+    "kernelsite.reviews",
     "kernelsite.ops",
 ]
 

@@ -94,14 +94,14 @@ class Search:
         pending = sorted(decisions, key=lambda decision: decision.after)
         for step in sorted(history, key=lambda step: step.number):
             while pending and pending[0].after < step.number:
-                search.decide(pending.pop(0))
+                search._take(pending.pop(0))
             if step.number in search.archive.steps:
                 raise ValueError(f"step {step.number} occurs twice in the history")
             search._add(step.item)
             if step.outcome is not None:
                 search.tell(step.number, step.outcome)
         for decision in pending:
-            search.decide(decision)
+            search._take(decision)
         return search
 
     def ask(self, count: int) -> list[Draft | Variant]:
@@ -143,10 +143,19 @@ class Search:
         """
         if not self._is_at_gate():
             raise ValueError("the search waits for no decision")
+        self._take(decision)
+
+    def _take(self, decision: Decision) -> None:
+        """One that was taken stands, even if today's caps would have brought the gate at another step."""
         self._gate.decide(decision, self.archive)
         self._is_chosen = False
         if not decision.asks_for_more:
             self._retained, self._phase = decision.retained, self._phase + 1
+
+    def proposed(self) -> tuple[str, ...]:
+        """Structures that the strategy itself would keep, for a reviewer who stands at the gate; () elsewhere."""
+        retain = self._strategy.retain
+        return retain(self._turn()) if retain is not None and self._is_at_gate() else ()
 
     def result(self) -> SearchResult:
         """Where the search stands."""

@@ -256,6 +256,7 @@ class EventKind(StrEnum):
     LOST = "evaluation.lost"
     BUDGET = "search.budget"
     MODEL = "search.model"
+    REVIEWED = "search.reviewed"
     BEST = "search.best"
     RESULT = "search.result"
 
@@ -461,6 +462,9 @@ class Evaluation(Record):
     log: str = ""
     device_seconds: Annotated[float, Field(ge=0)] = 0.0
     wall_seconds: Annotated[float, Field(ge=0)] = 0.0
+    measured_by: str = ""
+    """Host and device, unique within the class; empty where nobody told. No part of the environment: two machines of
+    one kind are ranked together."""
 
     @property
     def charged(self) -> bool:

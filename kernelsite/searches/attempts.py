@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from kernelsite.searches import dispatch, events, fold
+from kernelsite.searches import beside, dispatch, events, fold
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import (
     OPEN_ATTEMPTS,
@@ -20,8 +20,9 @@ from kernelsite.searches.models import (
     Structure,
     StructureStatus,
 )
+from kernelsite.searches.models.work import BESIDE
 from search import records
-from search.records import EvaluationStatus, EventKind, Stage
+from search.records import EvaluationStatus, EventKind, Purpose, Stage
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -150,6 +151,9 @@ def record(evaluation_id: int, token: str, document: dict[str, JsonValue]) -> No
         elif answer.status is EvaluationStatus.INFRA_ERROR:
             _write(evaluation, answer, document)
             _close(search, evaluation, AttemptState.INFRA, answer.message or "infrastructure failure")
+        elif evaluation.is_beside:
+            _write(evaluation, answer, document)
+            beside.keep(search, evaluation, _told(evaluation, answer))
         else:
             _write(evaluation, answer, document)
             _count(search, evaluation, answer)
@@ -234,8 +238,9 @@ def _expired(evaluation: Evaluation) -> bool:
 def _close(search: Search, evaluation: Evaluation, state: AttemptState, why: str) -> None:
     """End an attempt that was nobody's fault: try again, or give the step up after too many."""
     structure = fold.shift(search, evaluation, state)
-    search.infra_count += 1
-    failures = evaluation.step.evaluations.filter(state__in=RETRIED).count() + 1
+    search.infra_count += not evaluation.is_beside
+    earlier = evaluation.step.evaluations.filter(purpose=evaluation.purpose, state__in=RETRIED)
+    failures = earlier.count() + 1
     given_up = failures >= limits().attempts
     if given_up:
         evaluation.status = EvaluationStatus.INFRA_ERROR
@@ -246,13 +251,15 @@ def _close(search: Search, evaluation: Evaluation, state: AttemptState, why: str
         fold.settle_waiting(search, evaluation)
     text = f"{evaluation.key} attempt {evaluation.attempt} {state}: {why}"
     events.append(search, EventKind.LOST, text, structure=structure, evaluation=evaluation)
-    if not given_up:
+    if not given_up and evaluation.is_beside:
+        beside.queue(search, evaluation.step, evaluation.candidate, Purpose(evaluation.purpose))
+    elif not given_up:
         queue_attempt(search, evaluation.step, evaluation.candidate)
 
 
 def cancel_open(search: Search) -> int:
-    """Take back every attempt on its way (stop); what still arrives is kept uncounted."""
-    open_rows = list(_rows().filter(search=search, state__in=OPEN_ATTEMPTS))
+    """Take back every attempt of the search on its way (stop); what still arrives is kept uncounted."""
+    open_rows = list(_rows().filter(search=search, state__in=OPEN_ATTEMPTS).exclude(purpose__in=BESIDE))
     for evaluation in open_rows:
         structure = fold.shift(search, evaluation, AttemptState.CANCELLED)
         evaluation.note, evaluation.finished_at = "the search was stopped", timezone.now()

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from kernelsite.searches import attempts, dispatch, events, fold, holds, proposals, recorded
+from kernelsite.searches import attempts, dispatch, events, fold, gate, holds, proposals, recorded
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import Evaluation, Search, Step, StepState, Structure
 from kernelsite.searches.rows import wall_seconds
-from search import engine
-from search.records import EventKind, SearchState, WaitReason
+from search.records import EventKind, SearchState, Stage, WaitReason
 from search.steps import Draft, Item, Variant
 
 if TYPE_CHECKING:
@@ -81,8 +80,7 @@ def look(search_id: int) -> Plan:
     """Read the rows, rebuild the engine, ask it."""
     search = Search.objects.get(pk=search_id)
     history = [row.record for row in search.steps.order_by("number")]
-    budget = holds.engine_budget(search, history)
-    machine = engine.Search.replay(search.record.model_copy(update={"budget": budget}), history)
+    machine = gate.engine_of(search, history)
     outstanding = sum(step.outcome is None for step in history)
     served = recorded.is_served(search.device_class)
     wait = holds.wait_of(search) if served else WaitReason.DEVICE
@@ -90,7 +88,9 @@ def look(search_id: int) -> Plan:
     room = search.record.parallel - outstanding
     may_ask = room > 0 and wait is None and not over and search.state in ASKING
     items = machine.ask(room) if may_ask else None
-    return Plan(search.event_seq, items, machine.result(), outstanding, wait, over)
+    result = machine.result()
+    # At the gate a person is needed and nothing else.
+    return Plan(search.event_seq, items, result, outstanding, result.waiting or wait, over)
 
 
 def _over(search: Search) -> str:
@@ -183,12 +183,14 @@ def _launch_variant(search: Search, step: Step, item: Variant) -> None:
 
 def _conclude(search: Search, result: SearchResult) -> None:
     """Bring stage, retained structures and the best in line with the engine."""
-    stage_changed = search.stage != result.stage
+    # A search at its gate is in its first stage still.
+    stage = Stage.EXPLORE if result.stage == "review" else result.stage
+    stage_changed = search.stage != stage
     if stage_changed:
-        search.stage = result.stage
+        search.stage = stage
     _retain(search, result.retained)
     if stage_changed:
-        events.append(search, EventKind.STAGE, f"stage {result.stage}")
+        events.append(search, EventKind.STAGE, f"stage {stage}")
         _restate_structures(search)
     _crown(search, result)
 

@@ -36,16 +36,18 @@ def status_of(structure: Structure, search: Search) -> StructureStatus:
 
 def shift(search: Search, evaluation: Evaluation, state: AttemptState) -> Structure:
     """Move an attempt to another state and keep the counts of search and structure in step."""
+    structure = Structure.objects.select_related("parent").get(pk=evaluation.candidate.structure_id)
     was = AttemptState(evaluation.state)
+    evaluation.state = state
+    if not evaluation.is_open:
+        evaluation.lease_until = None
+    if evaluation.is_beside:
+        return structure
     search.queued_count -= was is AttemptState.QUEUED
     search.running_count -= was is AttemptState.LEASED
     search.queued_count += state is AttemptState.QUEUED
     search.running_count += state is AttemptState.LEASED
-    evaluation.state = state
-    structure = Structure.objects.select_related("parent").get(pk=evaluation.candidate.structure_id)
-    if not evaluation.is_open:
-        evaluation.lease_until = None
-        structure.open_count -= 1
+    structure.open_count -= not evaluation.is_open
     structure.status = status_of(structure, search)
     return structure
 

@@ -124,6 +124,11 @@ class LaunchForm(forms.Form):
         initial=STAGES.sampler,
         label="Knob sampler",
     )
+    review = forms.BooleanField(
+        required=False,
+        label="Review gate",
+        help_text="Stage 2 waits until a reviewer has said which structures go on; waiting is not charged.",
+    )
     parallel = forms.IntegerField(
         min_value=1,
         max_value=64,
@@ -286,6 +291,7 @@ class LaunchForm(forms.Form):
                 finalists=data["finalists"],
                 sampler=data["sampler"],
                 policy=data["policy"] or STAGES.policy,
+                review=data["review"],
             ),
             parallel=data["parallel"],
             endpoints=tuple(row.pk for row in data["models"]) if with_model else (),

@@ -90,6 +90,11 @@ class Order:
         _must_be_among("agent", agent, [*AGENTS, *WITH_A_MODEL])
         if problem := recorded.problem(options.device_class, self.workload.record):
             raise LaunchError("device_class", problem)
+        if options.stages.review and STRATEGIES[options.strategy].retain is None:
+            raise LaunchError(
+                "review",
+                f"{options.strategy} keeps no structures between two stages, so it has no review gate",
+            )
         actions = {action.id for action in self.library.record.actions}
         for action in options.allowed_actions:
             _must_be_among("allowed_actions", action, sorted(actions))

@@ -53,6 +53,8 @@ class LiveRow(TypedDict):
     reason: str
     started_at: str | None
     finished_at: str | None
+    gate_since: str | None
+    gate_wait_s: float
     last_event_at: str | None
     budget: dict[str, Spending]
     eta_s: float | None
@@ -159,6 +161,8 @@ def live_row(search: Search) -> LiveRow:
         "reason": search.reason,
         "started_at": iso(search.started_at),
         "finished_at": iso(search.finished_at),
+        "gate_since": iso(search.gate_since),
+        "gate_wait_s": round(search.gate_wait_s, 3),
         "last_event_at": iso(search.last_event_at),
         "budget": _budget(search),
         "eta_s": _eta_s(search),
@@ -272,10 +276,11 @@ def _best(search: Search) -> BestRow | None:
 
 
 def wall_seconds(search: Search) -> float:
-    """Seconds from start to end, or until now."""
+    """Seconds from start to end, or until now, without those that it waited for reviewers."""
     if search.started_at is None:
         return 0.0
-    return ((search.finished_at or timezone.now()) - search.started_at).total_seconds()
+    whole = ((search.finished_at or timezone.now()) - search.started_at).total_seconds()
+    return max(0.0, whole - search.uncharged_s)
 
 
 def _budget(search: Search) -> dict[str, Spending]:

@@ -25,7 +25,8 @@ from kernelsite.searches.models import (
     StepState,
 )
 from kernelsite.searches.models.search import FINAL
-from search.records import Queue, SearchState, device_queue
+from kernelsite.searches.models.work import BESIDE
+from search.records import Queue, SearchState, WaitReason, device_queue
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -77,7 +78,7 @@ def _resend_attempts(now: datetime) -> int:
     """An attempt nobody started is sent again when the broker has lost it, however long it waits."""
     due = Evaluation.objects.filter(
         state=AttemptState.QUEUED, sent_at__lt=now - seconds(limits().resend_after_s)
-    ).exclude(search__state__in=FINAL)
+    ).filter(~Q(search__state__in=FINAL) | Q(purpose__in=BESIDE))
     classes = due.order_by().values_list("search__device_class", flat=True).distinct()
     held = {name: queued_messages(device_queue(name)) for name in classes}
     resent = 0
@@ -122,6 +123,8 @@ def _wake(now: datetime) -> int:
     idle = (
         Search.objects.driven().unleased(now).exclude(~Q(state=SearchState.WAITING), last_event_at__gt=quiet)
     )
+    # Whoever decides at a gate has the search run again, so one that waits there needs nobody.
+    idle = idle.exclude(wait_reason=WaitReason.REVIEW)
     waiting = list(idle.values_list("pk", flat=True))
     if not waiting:
         return 0

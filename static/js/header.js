@@ -104,7 +104,8 @@ export class Header {
     const started = search.started_at ? Date.parse(search.started_at) : null;
     const end = search.finished_at ? Date.parse(search.finished_at) : now;
     const wall = $('[data-budget="wall_seconds"]', this.root);
-    if (started !== null) this.drawBudget(wall, { ...search.budget.wall_seconds, spent: Math.max(0, (end - started) / 1000) });
+    const gate = search.gate_wait_s + (search.gate_since ? Math.max(0, (end - Date.parse(search.gate_since)) / 1000) : 0);
+    if (started !== null) this.drawBudget(wall, { ...search.budget.wall_seconds, spent: Math.max(0, (end - started) / 1000 - gate) });
     const age = search.last_event_at ? Math.max(0, (now - Date.parse(search.last_event_at)) / 1000) : null;
     this.drawState(search, age ?? 0);
     setText($("[data-age]", this.root), over || age === null ? "" : `last event ${age < 60 ? `${Math.floor(age)} s` : duration(age)} ago`);

@@ -56,6 +56,24 @@ def test_without_the_gate_nothing_waits():
     assert (result.waiting, result.finished) == (None, True)
 
 
+def test_the_strategy_proposes_what_it_would_keep_itself():
+    search, _ = at_gate()
+    alone, _ = play(settings(evaluations=40), WORLD)
+    assert search.proposed()
+    assert search.proposed() == alone.result().retained
+    assert alone.proposed() == ()
+
+
+def test_a_decision_stands_although_a_later_budget_would_bring_the_gate_elsewhere():
+    search, player = at_gate()
+    told = decision(search, ruling(known(search)[0], Verdict.RETAINED))
+    search.decide(told)
+    go_on(search, player)
+    wider = search.settings.budget.model_copy(update={"evaluations": 80})
+    again = Search.replay(search.settings.model_copy(update={"budget": wider}), history(search), [told])
+    assert again.result().retained == told.retained
+
+
 def test_what_the_reviewer_retains_is_tuned_and_nothing_else():
     search, player = at_gate()
     first, second, *_ = known(search)

@@ -112,6 +112,10 @@ class Search(models.Model):
     fence = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=40, blank=True, default="")
     lease_until = models.DateTimeField(null=True)
+    gate_since = models.DateTimeField(null=True)
+    """Since when it waits for a reviewer."""
+    gate_wait_s = models.FloatField(default=0.0)
+    """Seconds that it waited for reviewers before; they are not charged."""
     event_seq = models.PositiveIntegerField(default=0)
     epoch = models.CharField(max_length=16)
 
@@ -213,6 +217,17 @@ class Search(models.Model):
         """No device of its class is online."""
         return self.state == S.WAITING and self.wait_reason == WaitReason.DEVICE
 
+    @property
+    def is_at_gate(self) -> bool:
+        """It waits for a reviewer's decision."""
+        return self.state == S.WAITING and self.wait_reason == WaitReason.REVIEW
+
+    @property
+    def uncharged_s(self) -> float:
+        """Seconds that it has waited for reviewers so far."""
+        now = timezone.now()
+        return self.gate_wait_s + (now - (self.gate_since or now)).total_seconds()
+
     def move(self, state: SearchState, *, wait: WaitReason | None = None, reason: str = "") -> None:
         """Change state in memory; the only place where a search's state changes.
 
@@ -227,5 +242,13 @@ class Search(models.Model):
         self.reason = "" if state is S.RUNNING else reason[:300] or self.reason
         if state is S.RUNNING and self.started_at is None:
             self.started_at = timezone.now()
+        self._keep_gate_clock()
         if state.is_final:
             self.finished_at, self.lease_owner, self.lease_until = timezone.now(), "", None
+
+    def _keep_gate_clock(self) -> None:
+        """Start or stop the clock of what is not charged."""
+        if self.is_at_gate:
+            self.gate_since = self.gate_since or timezone.now()
+        else:
+            self.gate_wait_s, self.gate_since = self.uncharged_s, None

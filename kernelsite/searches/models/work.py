@@ -25,6 +25,10 @@ PURPOSE_SUFFIX: dict[str, str] = {
 }
 
 
+BESIDE = (Purpose.PROMOTE.value, Purpose.REMEASURE.value)
+"""Purposes of measurements that a person asks for, outside the search: they cost it nothing and move no best."""
+
+
 def new_token() -> str:
     """Secret of one attempt: a result without it is not counted."""
     return secrets.token_hex(16)
@@ -165,6 +169,11 @@ class Evaluation(models.Model):
     def is_open(self) -> bool:
         """A result is still awaited."""
         return self.state in OPEN_ATTEMPTS
+
+    @property
+    def is_beside(self) -> bool:
+        """It is no part of the search's own work (`kernelsite.searches.beside`)."""
+        return self.purpose in BESIDE
 
     @property
     def key(self) -> str:
