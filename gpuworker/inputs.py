@@ -13,7 +13,7 @@ import torch
 from gpuworker.dtypes import TORCH_TYPES
 from gpuworker.verdicts import RejectedError
 from search.records import EvaluationStatus
-from search.workload import CustomInput, DType, RandomInput, SafetensorsInput, ScalarInput
+from search.workload import ITEM_BYTES, CustomInput, DType, RandomInput, SafetensorsInput, ScalarInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,8 +47,8 @@ def admit(workload: Workload) -> None:
         if case.timed and not written:
             raise _refused(f"case {case.name}: is timed, but its outputs are empty")
         for name, source in case.inputs.items():
-            if isinstance(source, SafetensorsInput):
-                raise _refused(f"case {case.name}: this judge cannot read safetensors yet (input `{name}`)")
+            if isinstance(source, SafetensorsInput) and not source.data:
+                raise _refused(f"case {case.name}: the recorded tensor of `{name}` did not come along")
 
 
 def _refused(message: str) -> RejectedError:
@@ -106,7 +106,26 @@ def _draw(
         case RandomInput():
             drawn = _floats if tensor.dtype.is_float else _integers
             return drawn(source, tensor.dtype, shape, generator)
+        case SafetensorsInput():
+            return _recorded(source, tensor.dtype, shape)
     raise _refused(f"this judge cannot make {source.type} inputs")
+
+
+def _recorded(source: SafetensorsInput, dtype: DType, shape: tuple[int, ...]) -> torch.Tensor:
+    """A stranger's tensor: a bool has no third value, and NaN compares with nothing."""
+    try:
+        content = bytearray(source.content(math.prod(shape) * ITEM_BYTES[dtype]))
+    except ValueError as error:
+        raise _refused(str(error)) from error
+    if not content:
+        return torch.empty(shape, dtype=TORCH_TYPES[dtype])
+    raw = torch.frombuffer(content, dtype=torch.uint8)
+    if dtype is DType.BOOL:
+        return (raw != 0).reshape(shape)
+    value = raw.view(TORCH_TYPES[dtype]).reshape(shape)
+    if dtype.is_float and bool(value.isnan().any()):
+        raise _refused(f"the recorded tensor {source.tensor_key} holds NaN")
+    return value
 
 
 def _integers(

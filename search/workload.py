@@ -7,6 +7,8 @@ foreign formats fill are left out of the JSON while they are empty, so that they
 
 from __future__ import annotations
 
+import base64
+import zlib
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, Self
@@ -187,6 +189,30 @@ class SafetensorsInput(Record):
     path: InnerPath
     """Relative to the folder or archive that the workload came from."""
     tensor_key: Annotated[str, StringConstraints(min_length=1)]
+    data: Annotated[str, Field(exclude_if=lambda value: not value)] = ""
+    """The tensor's bytes, row by row, little endian: zlib, then base64. Empty where the file did not come along."""
+
+    def packing(self, content: bytes) -> Self:
+        """The same with the tensor's bytes."""
+        return self.model_copy(update={"data": base64.b64encode(zlib.compress(content, 9)).decode()})
+
+    def content(self, size: int) -> bytes:
+        """The tensor's bytes.
+
+        Args:
+            size: how many there must be.
+
+        Raises:
+            ValueError: it is no packed tensor of this size; not more than `size` bytes are unpacked to find out.
+        """
+        stream = zlib.decompressobj()
+        try:
+            content = stream.decompress(base64.b64decode(self.data, validate=True), size + 1)
+        except zlib.error as error:
+            raise ValueError(f"{self.tensor_key}: the packed tensor is damaged") from error
+        if len(content) != size or not stream.eof:
+            raise ValueError(f"{self.tensor_key}: the packed tensor is not {size} bytes long")
+        return content
 
 
 class CustomInput(Record):

@@ -6,15 +6,12 @@ in the order of names and the order of actions belongs to it.
 
 from __future__ import annotations
 
-import io
 import re
-import stat
-import zipfile
-import zlib
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from search.formats.archives import Limits, UploadError, Wanted, is_archive, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +28,8 @@ TEXT_LIMIT = 512 * 1024
 """Bytes of all files together."""
 UPLOAD_LIMIT = 1024 * 1024
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-]{0,80}\.yaml")
-_ENCRYPTED = 0x1
+_ENDINGS = (".yaml",)
+_LIMITS = Limits(files=FILE_LIMIT, file_bytes=TEXT_LIMIT, total_bytes=TEXT_LIMIT)
 
 
 class LibraryFilesError(ValueError):
@@ -57,12 +55,7 @@ def to_yaml(library: ActionLibrary) -> str:
 
 def to_zip(files: Mapping[str, str], folder: str) -> bytes:
     """Files as a ZIP archive with one folder; the same files give the same bytes."""
-    found = io.BytesIO()
-    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            # A date of its own would make every export another archive.
-            archive.writestr(zipfile.ZipInfo(f"{folder}/{name}", (1980, 1, 1, 0, 0, 0)), files[name])
-    return found.getvalue()
+    return packed({f"{folder}/{name}": text.encode() for name, text in files.items()})
 
 
 def from_upload(name: str, data: bytes) -> dict[str, str]:
@@ -75,7 +68,7 @@ def from_upload(name: str, data: bytes) -> dict[str, str]:
         raise LibraryFilesError("The file is empty.")
     if len(data) > UPLOAD_LIMIT:
         raise LibraryFilesError(f"The file has {len(data)} bytes; {UPLOAD_LIMIT} are allowed.")
-    if data.startswith(b"PK"):
+    if is_archive(data) or name.lower().endswith(".zip"):
         return checked(_unzipped(data))
     if not name.lower().endswith((".yaml", ".yml", ".json")):
         raise LibraryFilesError("A library comes as a .yaml or .json file, or as a .zip of .yaml files.")
@@ -104,45 +97,20 @@ def checked(files: dict[str, str]) -> dict[str, str]:
 
 
 def _unzipped(data: bytes) -> dict[str, str]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
-            if len(members) > FILE_LIMIT:
-                raise LibraryFilesError(f"The archive holds {len(members)} files; {FILE_LIMIT} are allowed.")
-            return _members(archive, members)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise LibraryFilesError(f"The archive cannot be read: {error}.") from error
-
-
-def _members(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> dict[str, str]:
     found: dict[str, str] = {}
-    room = TEXT_LIMIT
-    for member in members:
-        name = _name(member)
-        if name in found:
-            raise LibraryFilesError(f"{name!r} is in the archive twice.")
-        with archive.open(member) as stream:
-            # What a member says about its length is not believed.
-            data = stream.read(room + 1)
-        room -= len(data)
-        if room < 0:
-            raise LibraryFilesError(f"The archive unpacks to more than {TEXT_LIMIT} bytes.")
-        found[name] = _text(data, name)
+    try:
+        for path, content in unpacked(data, _LIMITS, Wanted(lambda _path, _size: True, _ENDINGS)):
+            name = path.rpartition("/")[2]
+            if name in found:
+                raise LibraryFilesError(f"{name!r} is in the archive twice.")
+            if path.count("/") > 1 or not NAME.fullmatch(name):
+                raise LibraryFilesError(
+                    f"{path[:80]!r} is no library file: one folder of .yaml files is expected."
+                )
+            found[name] = _text(content, name)
+    except UploadError as error:
+        raise LibraryFilesError(f"The archive is refused: {error}.") from error
     return found
-
-
-def _name(member: zipfile.ZipInfo) -> str:
-    path = PurePosixPath(member.filename)
-    shown = repr(member.filename[:80])
-    if path.is_absolute() or ".." in path.parts or "\\" in member.filename:
-        raise LibraryFilesError(f"{shown} leads out of the archive.")
-    if stat.S_ISLNK(member.external_attr >> 16):
-        raise LibraryFilesError(f"{shown} is a link.")
-    if member.flag_bits & _ENCRYPTED:
-        raise LibraryFilesError(f"{shown} is encrypted.")
-    if len(path.parts) > 2 or not NAME.fullmatch(path.name):
-        raise LibraryFilesError(f"{shown} is no library file: one folder of .yaml files is expected.")
-    return path.name
 
 
 def _text(data: bytes, name: str) -> str:

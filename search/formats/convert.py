@@ -246,7 +246,7 @@ def _spec(workload: Workload, case: Case, notes: Notes) -> WorkloadSpec:
     inputs: dict[str, JsonValue] = {}
     for name in workload.inputs:
         made = case.inputs.get(name, RandomInput())
-        inputs[name] = made.dump()
+        inputs[name] = {field: value for field, value in made.dump().items() if field != "data"}
         if isinstance(made, RandomInput):
             inputs[name] = {"type": "random"}
             if made != RandomInput():

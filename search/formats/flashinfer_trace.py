@@ -16,7 +16,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from search.formats import convert, programs
+from search.formats import convert, programs, recorded
 from search.formats.convert import Found
 from search.formats.format import Collection, Format, FormatError, Notes, add_file
 from search.formats.reading import check_paths, json_file, json_lines, read_lines, read_record, validate
@@ -188,7 +188,8 @@ class _Reader:
         seen[definition.name] = path
         if problem := self.broken.get(definition.name):
             raise problem
-        return convert.workload_of(definition, path, self.cases.get(definition.name, []), notes)
+        workload = convert.workload_of(definition, path, self.cases.get(definition.name, []), notes)
+        return recorded.with_tensors(workload, self.files, ("", "workloads/"), notes)
 
     def _solutions(self, known: set[str]) -> Iterator[FlashInferSolution]:
         seen: dict[str, str] = {}
@@ -239,7 +240,7 @@ def _runs(solution: FlashInferSolution) -> str:
 
 
 def write(collection: Collection) -> tuple[dict[str, bytes], Report]:
-    """The files of a trace set. Recorded inputs are not among them: paths point to where they were.
+    """The files of a trace set. Recorded inputs are among them where they came along.
 
     Raises:
         FormatError: something that FlashInfer's own loader would misread or refuse.
@@ -257,6 +258,8 @@ def write(collection: Collection) -> tuple[dict[str, bytes], Report]:
         files[f"workloads/{path}.jsonl"] = json_lines(
             _case_line(definition.name, spec.document()) for spec in specs
         )
+        for blob, content in recorded.files_of(workload).items():
+            add_file(files, blob, content)
         notes.take(f"definitions/{path}.json", f"workload {workload.name} with {len(specs)} cases")
     for solution in collection.solutions:
         if not isinstance(solution, FlashInferSolution):

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 _ENDINGS = (".json", ".jsonl", ".py")
 _MOST_FILES = 20_000
 _MOST_BYTES = 256 << 20
+_TENSORS = ".safetensors"
 
 
-def read_folder(root: Path, endings: tuple[str, ...] = _ENDINGS) -> dict[str, bytes]:
-    """Text files of a folder by path below it. Recorded tensors stay where they are.
+def read_folder(root: Path, endings: tuple[str, ...] = _ENDINGS, tensor_bytes: int = 0) -> dict[str, bytes]:
+    """Text files of a folder by path below it, and recorded tensors in files of at most `tensor_bytes`.
 
     Raises:
         FormatError: there is no such folder, or too much in it.
@@ -29,7 +30,9 @@ def read_folder(root: Path, endings: tuple[str, ...] = _ENDINGS) -> dict[str, by
         raise FormatError("no such folder", str(root))
     files: dict[str, bytes] = {}
     size = 0
-    for path in _regular(root, endings):
+    for path in _regular(root, (*endings, _TENSORS)):
+        if path.suffix == _TENSORS and path.stat().st_size > tensor_bytes:
+            continue
         size += path.stat().st_size
         if path.stat().st_size > FILE_LIMIT_BYTES or size > _MOST_BYTES or len(files) == _MOST_FILES:
             raise FormatError("too large to read", path.relative_to(root).as_posix())

@@ -138,6 +138,11 @@ def json_file(document: JsonValue) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
+def json_compact(document: JsonValue) -> bytes:
+    """A JSON document in as few bytes as it takes, in ASCII."""
+    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+
+
 def json_lines(documents: Iterable[JsonValue]) -> bytes:
     """One document a line, in ASCII, since some readers take U+2028 and its like for the end of a line."""
     lines = [json.dumps(document, allow_nan=False) for document in documents]

@@ -180,6 +180,9 @@ class SafetensorsSpec(SafetensorsInput):
 
     model_config = ConfigDict(extra="allow")
 
+    data: Literal[""] = ""
+    """Only files bring content."""
+
 
 class CustomSpec(CustomInput):
     """Made by the definition's entry point. SOL-ExecBench only."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from search.formats import convert, programs
+from search.formats import convert, programs, recorded
 from search.formats.convert import Found
 from search.formats.format import Collection, Format, FormatError, Notes, add_file
 from search.formats.reading import check_paths, json_file, json_lines, read_lines, read_record, validate
@@ -146,6 +146,7 @@ def _problem(files: Files, folder: str, notes: Notes) -> Workload:
     if folder + _CASES not in files:
         raise FormatError("the file is missing", folder + _CASES)
     workload = convert.workload_of(definition, path, list(_cases(files, folder, definition)), notes)
+    workload = recorded.with_tensors(workload, files, (folder, ""), notes)
     spoken = files.get(folder + _REFERENCE, workload.reference.encode())
     if spoken.decode("utf-8", "replace").strip() != workload.reference.strip():
         notes.drop(folder + _REFERENCE, f"it differs from the reference in {_DEFINITION}, which counts")
@@ -223,6 +224,8 @@ def write(collection: Collection) -> tuple[dict[str, bytes], Report]:
         names.add(definition.name)
         add_file(files, f"{workload.name}/{_DEFINITION}", json_file(definition.document()))
         files[f"{workload.name}/{_CASES}"] = json_lines(spec.document() for spec in specs)
+        for blob, content in recorded.files_of(workload, f"{workload.name}/").items():
+            add_file(files, blob, content)
         notes.take(f"{workload.name}/{_DEFINITION}", f"workload {workload.name} with {len(specs)} cases")
     for solution in collection.solutions:
         if not isinstance(solution, SolSolution) or solution.definition not in names:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
-import zipfile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ from django.http import Http404
 
 from kernelsite.searches.evidence import record_of
 from search.formats import flashinfer_trace
+from search.formats.archives import packed
 from search.formats.convert import foreign_name
 from search.formats.format import Collection, FormatError
 from search.formats.results import traces_of
@@ -50,7 +49,7 @@ def source(row: Candidate, evaluation: Evaluation | None) -> File:
     if not rest:
         return f"{stem(row)}{PurePosixPath(first.path).suffix}", _bytes(content)
     files = {first.path: _bytes(content)} | {file.path: _bytes(file.content) for file in rest}
-    return f"{stem(row)}.zip", archive(files)
+    return f"{stem(row)}.zip", packed(files)
 
 
 def solution(row: Candidate, evaluation: Evaluation | None) -> File:
@@ -74,7 +73,7 @@ def trace_set(row: Candidate, evaluation: Evaluation | None) -> File:
     ended = evaluation.finished_at if evaluation else None
     traces = traces_of(record, workload, found.name, ended.isoformat()) if record and ended else []
     files, _ = flashinfer_trace.write(Collection((workload,), (found,), tuple(traces)))
-    return f"{stem(row)}.zip", archive(files)
+    return f"{stem(row)}.zip", packed(files)
 
 
 def _solution(row: Candidate, evaluation: Evaluation | None) -> FlashInferSolution:
@@ -133,15 +132,6 @@ def command(row: Candidate, evaluation: Evaluation | None) -> str:
     if STRATEGIES[row.search.strategy].keeps_contract:
         words += ["--contract", f"{stem(row)}.contract.json"]
     return shlex.join([*words, "--tier", evaluation.tier if evaluation else "full", "--json"])
-
-
-def archive(files: dict[str, bytes]) -> bytes:
-    """A ZIP of files by path, the same bytes for the same files."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path, data in sorted(files.items()):
-            packed.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
-    return content.getvalue()
 
 
 def _json(document: Any) -> bytes:
