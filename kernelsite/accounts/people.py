@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
 
 
+class LastAdminError(Exception):
+    """The change would leave a team without an admin."""
+
+
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
     """Whom to invite, as what."""
 
@@ -64,16 +68,20 @@ def invite(request: TeamRequest) -> HttpResponse:
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _page(request, form, status=422)
-    row = form.instance
-    row.team, row.created_by = request.team, request.user
-    with transaction.atomic():
-        # A second invitation of the same person takes the place of the first.
-        for old in Invitation.objects.open().filter(team=request.team, email__iexact=row.email):
-            _revoke(request, old)
-        token = row.issue()
-        audit.record(request, "invite", row, after={"role": row.role})
+    token = send_invitation(request, form.instance)
     link = request.build_absolute_uri(reverse("accounts:accept", args=[token]))
     return _page(request, InvitationForm(), link=link)
+
+
+def send_invitation(request: TeamRequest, row: Invitation) -> str:
+    """Write an invitation and return its secret. A second one of the same person takes the place of the first."""
+    row.team, row.created_by = request.team, request.user
+    with transaction.atomic():
+        for old in Invitation.objects.open().filter(team=request.team, email__iexact=row.email):
+            take_back(request, old)
+        token = row.issue()
+        audit.record(request, "invite", row, after={"role": row.role})
+    return token
 
 
 @require_POST
@@ -82,12 +90,13 @@ def revoke(request: TeamRequest, invitation_id: int) -> HttpResponse:
     """Take an invitation back."""
     row = get_object_or_404(Invitation.objects.open().filter(team=request.team), pk=invitation_id)
     with transaction.atomic():
-        _revoke(request, row)
+        take_back(request, row)
     messages.info(request, f"The invitation of {row.email} is taken back.")
     return redirect("team:team")
 
 
-def _revoke(request: TeamRequest, row: Invitation) -> None:
+def take_back(request: TeamRequest, row: Invitation) -> None:
+    """Revoke an invitation."""
     Invitation.objects.revoke(row.pk)
     audit.record(request, "take back", row)
 
@@ -99,18 +108,32 @@ def change(request: TeamRequest, member_id: int) -> HttpResponse:
     role = request.POST.get("role", "")
     if role not in {*Role.values, "removed"}:
         raise Http404
+    try:
+        row = move_member(request, member_id, role)
+    except LastAdminError as error:
+        messages.error(request, str(error))
+        return redirect("team:team")
+    messages.success(
+        request, f"{row.user} is {'no longer in the team' if role == 'removed' else f'{role} now'}."
+    )
+    return redirect("team:team")
+
+
+def move_member(request: TeamRequest, member_id: int, role: str) -> Membership:
+    """Give a member another role, or take the place away with `removed`.
+
+    Raises:
+        LastAdminError: the team would have no admin.
+        Http404: no such member.
+    """
     with transaction.atomic():
         # The lock on the team keeps two admins from demoting each other at the same moment.
         held = Team.objects.select_for_update().get(pk=request.team.pk if request.team else 0)
         row = get_object_or_404(held.memberships.select_related("user"), pk=member_id)
         if row.role == Role.ADMIN and role != Role.ADMIN and _is_last_admin(row):
-            messages.error(request, "A team needs an admin: make somebody else one first.")
-            return redirect("team:team")
+            raise LastAdminError("A team needs an admin: make somebody else one first.")
         _change(request, row, role)
-    messages.success(
-        request, f"{row.user} is {'no longer in the team' if role == 'removed' else f'{role} now'}."
-    )
-    return redirect("team:team")
+    return row
 
 
 def _is_last_admin(row: Membership) -> bool:

@@ -58,7 +58,12 @@ SCOPE_OF: dict[Act, Scope] = {
     Act.LAUNCH: Scope.LAUNCH,
     Act.STEER: Scope.LAUNCH,
     Act.WRITE_WORKLOADS: Scope.LAUNCH,
+    Act.EXTEND: Scope.LAUNCH,
+    Act.KEEP_SETS: Scope.LAUNCH,
     Act.KEEP_DEVICES: Scope.ADMIN,
+    Act.KEEP_MODELS: Scope.TEAM,
+    Act.KEEP_TEAM: Scope.TEAM,
+    Act.REVOKE_TOKENS: Scope.TEAM,
 }
 """The scope that a token needs besides; what is not here is for people only."""
 

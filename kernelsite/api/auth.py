@@ -8,13 +8,10 @@ from django.core.exceptions import PermissionDenied
 from ninja.security import HttpBearer
 
 from kernelsite.accounts.models import ApiToken, Scope
-from kernelsite.accounts.models.token import PER_MINUTE
 from kernelsite.accounts.roles import SCOPE_OF, Act, demand, role_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest
 
     from kernelsite.accounts.middleware import TeamRequest
 
@@ -61,22 +58,7 @@ def demand_act(request: TeamRequest, act: Act) -> None:
     Raises:
         PermissionDenied: one of them may not.
     """
+    if act not in SCOPE_OF:
+        raise PermissionDenied(f"no token may {act}; do it in a browser")
     demand_scope(request, SCOPE_OF[act])
     demand(request.role, act)
-
-
-def with_rate_headers(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Wrapper of the API's views: says how many requests the token has left in this minute."""
-
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response = view(request, *args, **kwargs)
-        left = getattr(request, "requests_left", None)
-        if left is not None:
-            response.headers["RateLimit-Limit"] = f"{PER_MINUTE}"
-            response.headers["RateLimit-Remaining"] = f"{max(0, left)}"
-        response.headers["Cache-Control"] = "no-store"
-        return response
-
-    answer.csrf_exempt = True  # type: ignore[attr-defined]  # there is no cookie to forge with
-    answer.login_required = False  # type: ignore[attr-defined]  # tokens are asked for instead
-    return answer

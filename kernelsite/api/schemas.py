@@ -1,53 +1,181 @@
-"""What the API takes and gives; searches look as they do in `snapshot.json`."""
+"""What the API takes, and pages of what it gives (`records.py`)."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from ninja import Schema
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from kernelsite.searches.launch import Options
+from kernelsite.accounts.models import Role, Scope
+from kernelsite.api import records
+from kernelsite.compare.launch import FIRST_FOUR
+from kernelsite.compare.models import NOTE_LIMIT
+
+Version = Annotated[str, Field(pattern=r"^[-\w]{1,100}(@\d{1,6})?$", examples=["softmax", "softmax@1"])]
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+Reason = Annotated[str, Field(max_length=200)]
 
 
-class Page(Schema):
-    """One page of a list; `next` goes on in the address as `before`, None at the end."""
+class Page(BaseModel):
+    """One page of a list; `next` goes on in the address, None at the end."""
 
-    items: list[dict[str, Any]]
+    items: list[Any]
     next: int | None
 
 
-class LaunchBody(Schema):
-    """A search to launch; options left out are the launch form's."""
+class SearchPage(Page):
+    """Searches."""
 
-    workload: Annotated[str, Field(pattern=r"^[-\w]{1,100}(@\d{1,6})?$", examples=["softmax", "softmax@1"])]
-    library: Annotated[str, Field(pattern=r"^[-\w]{1,100}(@\d{1,6})?$")] = "core"
+    items: list[records.SearchAnswer]
+
+
+class StructurePage(Page):
+    """Structures."""
+
+    items: list[records.StructureAnswer]
+
+
+class CandidatePage(Page):
+    """Candidates."""
+
+    items: list[records.CandidateAnswer]
+
+
+class CallPage(Page):
+    """Calls to models."""
+
+    items: list[records.CallAnswer]
+
+
+class ComparisonPage(Page):
+    """Comparisons."""
+
+    items: list[records.ComparisonAnswer]
+
+
+class SavedSetPage(Page):
+    """Saved sets."""
+
+    items: list[records.SavedSetAnswer]
+
+
+class ActivityPage(Page):
+    """The audit trail."""
+
+    items: list[records.ActivityAnswer]
+
+
+class Ordered(BaseModel):
+    """What a launch of one search and a launch of several have in common."""
+
+    workload: Version | None = None
+    """Needed unless a search is cloned."""
+    library: Version | None = None
+    """Otherwise that of the clone, or `core`."""
     title: Annotated[str, Field(max_length=200)] = ""
-    options: Options
+    clone: Annotated[int, Field(ge=1)] | None = None
+    """Number of a search whose settings are the start."""
+    preset: Literal["quick-look", "standard", "thorough"] | None = None
+    """A preset of the launch form; it stands above the clone and below `options`."""
+    options: dict[str, Any] = {}
+    """Fields of the launch form; `GET /launch-form` has them with their defaults."""
+    send_secrets: bool = False
+    """Send a workload to a model although it holds what looks like a secret."""
 
 
-class ComparisonRow(Schema):
-    """A launched comparison."""
-
-    id: int
-    title: str
-    created_at: datetime
-    searches: list[int]
+class LaunchBody(Ordered):
+    """A search to launch."""
 
 
-class DeviceRow(Schema):
-    """A device, as its worker describes it."""
+class ComparisonBody(Ordered):
+    """Searches to launch side by side, one per strategy and seed, at one budget."""
 
-    id: int
-    name: str
-    device_class: str
-    model: str
-    state: str
-    last_seen_at: datetime
+    strategies: Annotated[list[str], Field(min_length=1, max_length=20)] = list(FIRST_FOUR)
+    seeds: Annotated[list[Seed], Field(min_length=1, max_length=10)] = [0]
 
 
-class DecisionBody(Schema):
+class CapsBody(BaseModel):
+    """The caps as they shall be; null is no cap, and one must stay."""
+
+    tokens: Annotated[int, Field(ge=1, le=2 * 10**9)] | None
+    cost_usd: Annotated[float, Field(gt=0)] | None
+
+
+class SavedSetBody(BaseModel):
+    """A set of searches to keep."""
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    searches: Annotated[list[int], Field(min_length=1, max_length=96)]
+    note: Annotated[str, Field(max_length=NOTE_LIMIT)] = ""
+
+
+class DecisionBody(BaseModel):
     """Why."""
 
-    reason: Annotated[str, Field(max_length=200)] = ""
+    reason: Reason = ""
+
+
+class EndpointBody(BaseModel):
+    """A model endpoint. The key is written and never read; a change of the address drops the old one."""
+
+    name: str
+    base_url: str
+    model: str
+    key: Annotated[str, Field(max_length=500)] = ""
+    temperature: float | None = None
+    max_output_tokens: int = 8192
+    context_tokens: int = 32768
+    json_schema: bool = False
+    streaming: bool = False
+    concurrency: int = 4
+    requests_per_minute: int | None = None
+    deadline_s: float = 240.0
+
+
+class EndpointChange(BaseModel):
+    """What shall be other than it is; fields left out stay."""
+
+    name: str = ""
+    base_url: str = ""
+    model: str = ""
+    key: Annotated[str, Field(max_length=500)] = ""
+    drop_key: bool = False
+    temperature: float | None = None
+    max_output_tokens: int = 0
+    context_tokens: int = 0
+    json_schema: bool = False
+    streaming: bool = False
+    concurrency: int = 0
+    requests_per_minute: int | None = None
+    deadline_s: float = 0.0
+
+
+class PriceBody(BaseModel):
+    """USD per million tokens from a day on."""
+
+    input_usd: float
+    output_usd: float
+    cached_usd: float | None = None
+    valid_from: str
+    valid_until: str | None = None
+
+
+class TokenBody(BaseModel):
+    """A token to make; it can do no more and live no longer than the one that asks for it."""
+
+    name: Annotated[str, Field(min_length=1, max_length=80)]
+    days: Annotated[int, Field(ge=1, le=365)] = 90
+    scopes: Annotated[list[Scope], Field(min_length=1)] = [Scope.READ]
+
+
+class InvitationBody(BaseModel):
+    """Whom to invite, as what."""
+
+    email: Annotated[str, Field(max_length=254)]
+    role: Role = Role.MEMBER
+
+
+class RoleBody(BaseModel):
+    """What a member shall be."""
+
+    role: Role

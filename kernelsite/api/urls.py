@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from kernelsite.api import docs
-from kernelsite.api.auth import with_rate_headers
+from kernelsite.api import docs, problems
+from kernelsite.api.answers import finished
 from kernelsite.api.routes import api
 
 app_name = "api"
@@ -17,5 +17,5 @@ urlpatterns = [
 ]
 for _route in api.urls[0]:
     if isinstance(_route, URLPattern) and _route.name not in NINJA_S_OWN:
-        view = with_rate_headers(_route.callback)
-        urlpatterns.append(path(f"v1/{_route.pattern}", view, name=_route.name))
+        urlpatterns.append(path(f"v1/{_route.pattern}", finished(_route.callback), name=_route.name))
+urlpatterns.append(path("v1/<path:rest>", finished(problems.missing), name="missing"))

@@ -58,14 +58,15 @@ def move(request: TeamRequest, search_id: int) -> HttpResponse:
         for errors in form.errors.values():
             messages.error(request, " ".join(map(str, errors)))
     else:
-        _move(request, search, form.cleaned_data)
+        move_caps(request, search, form.cleaned_data)
         messages.success(request, "The caps are moved; the next call is held against them.")
     response = redirect("calls:list", search.pk)
     response.status_code = 303
     return response
 
 
-def _move(request: TeamRequest, search: Search, caps: dict[str, Any]) -> None:
+def move_caps(request: TeamRequest, search: Search, caps: dict[str, Any]) -> None:
+    """Move the caps to checked values and put it on the audit trail."""
     before = {"tokens": search.tokens_cap, "cost_usd": search.cost_usd_cap}
     with transaction.atomic():
         with events.locked(search.pk) as row:

@@ -34,6 +34,7 @@ class Scope(models.TextChoices):
     READ = "read", "Read"
     LAUNCH = "launch", "Launch and steer searches"
     ADMIN = "admin", "Drain and enable devices"
+    TEAM = "team", "Models, people and tokens"
 
 
 class TokenQuerySet(models.QuerySet["ApiToken"]):

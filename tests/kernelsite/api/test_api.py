@@ -44,10 +44,10 @@ def test_the_same_key_launches_once(call, site):
     [
         ({"workload": "nothing"}, "workload"),
         ({"workload": "softmax@99"}, "workload"),
-        ({"library": "core; drop"}, "body.library"),
-        ({"options": {"budget": {"evaluations": -1}}}, "body.options.budget.evaluations"),
-        ({"options": {"budget": {"evaluations": 8}, "strategy": "luck"}}, "strategy"),
-        ({"options": {"budget": {"evaluations": 8}, "sudo": True}}, "body.options.sudo"),
+        ({"library": "core; drop"}, "library"),
+        ({"options": {"budget": {"evaluations": -1}}}, "options.budget.evaluations"),
+        ({"options": {"budget": {"evaluations": 8}, "strategy": "luck"}}, "options.strategy"),
+        ({"options": {"budget": {"evaluations": 8}, "sudo": True}}, "options.sudo"),
     ],
 )
 def test_bad_fields_are_named(call, site, change, field):

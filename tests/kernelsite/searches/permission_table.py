@@ -50,9 +50,9 @@ def api_page(path, stranger=404):
     return Row(path, answers(200, anonymous=401, stranger=stranger, removed=401))
 
 
-def api_deed(path, least, ok=200, data=None, stranger=404):
+def api_deed(path, least, ok=200, data=None, stranger=404, method="POST"):
     return Row(
-        path, answers(ok, anonymous=401, stranger=stranger, removed=401, least=least), "POST", data or {}
+        path, answers(ok, anonymous=401, stranger=stranger, removed=401, least=least), method, data or {}
     )
 
 
@@ -61,6 +61,8 @@ def everybody(path, status=200):
 
 
 S = "/searches/{search}/"
+V1 = "/api/v1/searches/{search}"
+MODEL = {"name": "other", "base_url": "http://127.0.0.1:1/v1", "model": "m"}
 LAUNCH = {"workload": "softmax", "options": {"budget": {"evaluations": 8}, "device_class": "cpu"}}
 PRICE = {"input_usd": "1", "output_usd": "2", "valid_from": "2030-01-01"}
 
@@ -197,15 +199,82 @@ TABLE = {
     ],
     "api:docs": [hall("/api/docs/")],
     "api:openapi": [hall("/api/openapi.json")],
+    "api:missing": [everybody("/api/v1/nothing", 404)],
     "api:searches": [api_page("/api/v1/searches", stranger=200)],
     "api:launch": [api_deed("/api/v1/searches", "member", 201, LAUNCH, stranger=201)],
-    "api:search": [api_page("/api/v1/searches/{search}")],
-    "api:pause": [api_deed("/api/v1/searches/{search}/pause", "member")],
-    "api:resume": [api_deed("/api/v1/searches/{search}/resume", "member")],
-    "api:stop": [api_deed("/api/v1/searches/{search}/stop", "member")],
+    "api:launch_form": [api_page("/api/v1/launch-form", stranger=200)],
+    "api:search": [api_page(V1)],
+    "api:settings": [api_page(V1 + "/settings")],
+    "api:snapshot": [api_page(V1 + "/snapshot")],
+    "api:pause": [api_deed(V1 + "/pause", "member")],
+    "api:resume": [api_deed(V1 + "/resume", "member")],
+    "api:stop": [api_deed(V1 + "/stop", "member")],
+    "api:caps": [api_deed(V1 + "/caps", "member", data={"tokens": 90000, "cost_usd": None}, method="PUT")],
+    "api:events": [api_page(V1 + "/events?after=1")],
+    "api:calls": [api_page(V1 + "/calls")],
+    "api:call": [api_page(V1 + "/calls/{call}")],
+    "api:structures": [api_page(V1 + "/structures")],
+    "api:candidates": [api_page(V1 + "/candidates")],
+    "api:structure": [api_page("/api/v1/structures/{search}.1")],
+    "api:candidate": [api_page("/api/v1/candidates/{search}.3.001")],
+    "api:evaluations": [api_page("/api/v1/candidates/{search}.3.001/evaluations")],
+    "api:candidate_file": [api_page("/api/v1/candidates/{search}.3.001/files/source")],
     "api:comparisons": [api_page("/api/v1/comparisons", stranger=200)],
+    "api:launch_comparison": [api_deed("/api/v1/comparisons", "member", 201, LAUNCH, stranger=201)],
+    "api:comparison": [api_page("/api/v1/comparisons/{comparison}")],
+    "api:side_by_side": [api_page("/api/v1/side-by-side?s={search}")],
+    "api:saved_sets": [api_page("/api/v1/saved-sets", stranger=200)],
+    "api:saved_set": [api_page("/api/v1/saved-sets/kept")],
+    # Names are a team's own; what a stranger cannot find there are the searches.
+    "api:save_set": [
+        api_deed(
+            "/api/v1/saved-sets/a-set",
+            "member",
+            201,
+            {"title": "A set", "searches": ["{search}"]},
+            stranger=422,
+            method="PUT",
+        )
+    ],
+    "api:forget_set": [api_deed("/api/v1/saved-sets/kept", "member", 204, method="DELETE")],
     "api:devices": [api_page("/api/v1/devices", stranger=200)],
+    "api:device": [api_page("/api/v1/devices/{device}", stranger=200)],
     "api:decide": [api_deed("/api/v1/devices/{device}/drain", "maintainer", stranger=200)],
+    "api:models": [api_page("/api/v1/models", stranger=200)],
+    "api:model": [api_page("/api/v1/models/{endpoint}")],
+    "api:add_model": [api_deed("/api/v1/models", "maintainer", 201, MODEL, stranger=201)],
+    "api:change_model": [
+        api_deed("/api/v1/models/{endpoint}", "maintainer", data={"concurrency": 2}, method="PATCH")
+    ],
+    "api:delete_model": [api_deed("/api/v1/models/{endpoint}", "maintainer", 204, method="DELETE")],
+    "api:add_price": [api_deed("/api/v1/models/{endpoint}/prices", "maintainer", data=PRICE)],
+    "api:drop_price": [
+        api_deed("/api/v1/models/{endpoint}/prices/{price}", "maintainer", 204, method="DELETE")
+    ],
+    "api:act_on_model": [api_deed("/api/v1/models/{endpoint}/disable", "maintainer")],
+    "api:me": [api_page("/api/v1/me", stranger=200)],
+    "api:team": [api_page("/api/v1/team", stranger=200)],
+    "api:invite": [
+        api_deed("/api/v1/team/invitations", "admin", 201, {"email": "new@example.org"}, stranger=201)
+    ],
+    "api:take_back_invitation": [
+        api_deed("/api/v1/team/invitations/{invitation}", "admin", 204, method="DELETE")
+    ],
+    "api:change_member": [
+        api_deed("/api/v1/team/members/{viewer}", "admin", data={"role": "member"}, method="PATCH")
+    ],
+    "api:remove_member": [api_deed("/api/v1/team/members/{viewer}", "admin", 204, method="DELETE")],
+    "api:tokens": [api_page("/api/v1/tokens", stranger=200)],
+    "api:make_token": [api_deed("/api/v1/tokens", "viewer", 201, {"name": "t"}, stranger=201)],
+    # The token is another member's: only admins find it.
+    "api:end_token": [
+        Row(
+            "/api/v1/tokens/{token}",
+            answers(204, anonymous=401, removed=401, least="admin", below=404),
+            "DELETE",
+        )
+    ],
+    "api:activity": [api_page("/api/v1/activity", stranger=200)],
     "ops:healthz": [everybody("/healthz")],
     # 503 while no broker runs, as in tests.
     "ops:readyz": [everybody("/readyz", 503)],
