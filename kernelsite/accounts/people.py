@@ -75,7 +75,9 @@ def invite(request: TeamRequest) -> HttpResponse:
 
 def send_invitation(request: TeamRequest, row: Invitation) -> str:
     """Write an invitation and return its secret. A second one of the same person takes the place of the first."""
-    row.team, row.created_by = request.team, request.user
+    assert request.team is not None  # a role is a role in a team
+    row.team = request.team
+    row.created_by_id = request.user.pk or 0
     with transaction.atomic():
         for old in Invitation.objects.open().filter(team=request.team, email__iexact=row.email):
             take_back(request, old)

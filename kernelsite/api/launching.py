@@ -92,7 +92,7 @@ def presets() -> dict[str, dict[str, Any]]:
     """The launch form's presets as options, by name."""
     found = {}
     for preset in PRESETS:
-        values = dict(preset["values"])  # type: ignore[call-overload]  # a mapping of field to value
+        values: Mapping[str, Any] = preset["values"]
         budget = {name: values[name] for name in values if name in Budget.model_fields}
         stages = {name: values[name] for name in values if name in StageSettings.model_fields}
         found[slugify(preset["name"])] = {"budget": budget, "stages": stages}
@@ -138,7 +138,7 @@ def _workload(request: Any, body: Ordered, start: Start) -> WorkloadVersion:
         if start.workload is None:
             raise LaunchError("workload", "name a workload, or a search to clone")
         return start.workload
-    row = _version(WorkloadVersion.objects.visible_to(request.team), body.workload)
+    row: WorkloadVersion | None = _version(WorkloadVersion.objects.visible_to(request.team), body.workload)
     if row is None:
         raise LaunchError("workload", f"there is no workload {body.workload!r}")
     return row

@@ -37,7 +37,7 @@ async def _wait(search_id: int, after: int, wait_s: float) -> None:
     feed, bell = feed_of(search_id), asyncio.Event()
     feed.attach(bell)
     try:
-        while not await _has_news(search_id, after):
+        while not await database_sync_to_async(_has_news)(search_id, after):
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -50,7 +50,6 @@ async def _wait(search_id: int, after: int, wait_s: float) -> None:
         feed.detach(bell)
 
 
-@database_sync_to_async
 def _has_news(search_id: int, after: int) -> bool:
     row = Search.objects.filter(pk=search_id).values_list("event_seq", "state").first()
     return row is None or row[0] > after or row[1] in FINAL

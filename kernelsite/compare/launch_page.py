@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernelsite.accounts.models import Team
     from kernelsite.compare.models import Comparison
 
-PRESETS = (
+PRESETS: tuple[dict[str, Any], ...] = (
     {
         "name": "Quick look",
         "about": "24 evaluations",

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from kernelsite.accounts.models import ApiToken, Membership, Team
+from kernelsite.accounts.models import ApiToken, Membership, Scope, Team
 from kernelsite.catalog.models import sync_shipped
 from kernelsite.fleet.models import Device
 from kernelsite.searches import dispatch
+from kernelsite.searches.models import Search
+
+# `grown` writes searches as rows.
+sys.path.append(str(Path(__file__).parents[1] / "searches"))
 
 
 @pytest.fixture
@@ -32,6 +38,23 @@ def site(team, monkeypatch):
     return Device.objects.create(
         name="synthetic", device_class="cpu", model="s", cores=1, last_seen_at=timezone.now()
     )
+
+
+@pytest.fixture
+def grown(call, site):
+    """A search with structures, candidates and results."""
+    from grown import grow
+
+    body = {"workload": "softmax", "options": {"budget": {"evaluations": 40}}}
+    search = Search.objects.get(pk=call("post", "/searches", body).json()["id"])
+    grow(search, 6)
+    return search
+
+
+@pytest.fixture
+def token(team, alice):
+    """A token of alice with every scope."""
+    return _issue(team, alice, list(Scope))
 
 
 @pytest.fixture
