@@ -138,7 +138,9 @@ def _workload(request: Any, body: Ordered, start: Start) -> WorkloadVersion:
         if start.workload is None:
             raise LaunchError("workload", "name a workload, or a search to clone")
         return start.workload
-    row: WorkloadVersion | None = _version(WorkloadVersion.objects.visible_to(request.team), body.workload)
+    row: WorkloadVersion | None = _version(
+        WorkloadVersion.objects.visible_to(request.team).launchable(), body.workload
+    )
     if row is None:
         raise LaunchError("workload", f"there is no workload {body.workload!r}")
     return row

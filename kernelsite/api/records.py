@@ -52,6 +52,10 @@ class Live(Answer):
     eta_s: float | None
     counts: dict[str, int]
     best: Best | None
+    gate_since: datetime | None = None
+    """Since when it waits for a person's decision about its structures."""
+    gate_wait_s: float = 0.0
+    """Seconds it waited so before."""
 
 
 class WorkloadName(Answer):

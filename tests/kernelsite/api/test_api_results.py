@@ -41,9 +41,9 @@ def test_rows_are_those_of_the_page(call, grown):
     structures, candidates = pages(call, f"{search}/structures"), pages(call, f"{search}/candidates")
     assert [row["id"] for row in structures] == [row["id"] for row in whole["structures"]]
     assert [row["id"] for row in candidates] == [row["id"] for row in whole["candidates"]]
-    assert set(structures[0]) == set(whole["structures"][0]) == set(records.StructureAnswer.model_fields)
-    assert set(candidates[0]) == set(whole["candidates"][0]) == set(records.CandidateAnswer.model_fields)
-    assert set(call("get", search).json()) == set(whole["search"]) == set(records.SearchAnswer.model_fields)
+    assert set(structures[0]) == set(whole["structures"][0]) >= set(records.StructureAnswer.model_fields)
+    assert set(candidates[0]) == set(whole["candidates"][0]) >= set(records.CandidateAnswer.model_fields)
+    assert set(call("get", search).json()) == set(whole["search"]) >= set(records.SearchAnswer.model_fields)
     number = structures[-1]["number"]
     own = pages(call, f"{search}/candidates?structure={number}")
     assert own == [row for row in candidates if row["structure"] == number]
