@@ -49,6 +49,7 @@ def running_site(folder: Path) -> Iterator[tuple[str, str]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     ready = folder / "ready.json"
+    ready.unlink(missing_ok=True)  # of an earlier run on the same folder
     command = [sys.executable, "manage.py", "up", "--port", str(port), "--once-ready-file", str(ready)]
     with (folder / "up.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)

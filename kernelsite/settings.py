@@ -100,6 +100,7 @@ MIDDLEWARE = [
     # Every page asks for a log-in unless its view says otherwise.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "kernelsite.accounts.middleware.team",
+    "kernelsite.compare.views_kept.opens_kept",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -247,7 +248,6 @@ STATIC_ROOT = BASE_DIR / "staticfiles" if HTTPS else None
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
-    "kernelsite.ops.finders.PlotlyFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

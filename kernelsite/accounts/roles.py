@@ -32,6 +32,7 @@ class Act(StrEnum):
     STEER = "pause, resume or stop searches"
     EXTEND = "move the caps of a search"
     KEEP_SETS = "save or forget comparisons"
+    KEEP_VIEWS = "keep views of pages"
     WRITE_LIBRARIES = "write action libraries"
     WRITE_WORKLOADS = "write workloads"
     KEEP_DEVICES = "drain or enable devices"
@@ -45,6 +46,7 @@ NEEDS: dict[Act, Role] = {
     Act.STEER: Role.MEMBER,
     Act.EXTEND: Role.MEMBER,
     Act.KEEP_SETS: Role.MEMBER,
+    Act.KEEP_VIEWS: Role.VIEWER,
     Act.WRITE_LIBRARIES: Role.MEMBER,
     Act.WRITE_WORKLOADS: Role.MEMBER,
     Act.KEEP_DEVICES: Role.MAINTAINER,

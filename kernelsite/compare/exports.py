@@ -1,4 +1,4 @@
-"""A comparison as data: JSON for the chart and for people, CSV with one row per charged evaluation."""
+"""A comparison as data: JSON for the chart and for people, CSV of each chart."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import io
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from kernelsite.compare.cases import by_case
 from kernelsite.compare.fairness import fairness, settings_diff
 from kernelsite.compare.groups import Group, pairings, shares
 from kernelsite.compare.ribbons import ribbons
 from kernelsite.compare.runs import AXES, Axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kernelsite.compare.runs import Charged, Run
 
@@ -76,22 +77,68 @@ def document(groups: Sequence[Group], reference: Group) -> dict[str, object]:
     }
 
 
-def csv_text(groups: Sequence[Group]) -> str:
-    """One row per charged evaluation; texts that a spreadsheet would run are made plain."""
+def csv_text(groups: Sequence[Group], of: str = "evaluations") -> str:
+    """One of `FILES`; texts that a spreadsheet would run are made plain."""
+    head, rows = FILES[of]
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(CSV_HEAD)
+    writer.writerow(head)
+    writer.writerows(rows(groups))
+    return out.getvalue()
+
+
+def _evaluation_rows(groups: Sequence[Group]) -> Iterator[list[object]]:
     for group in groups:
         for run in group.runs:
             best = 0.0
             for each in run.charged:
                 best = max(best, each.speedup or 0.0)
-                writer.writerow(_csv_row(group, run, each, best))
-    return out.getvalue()
+                yield _csv_row(group, run, each, best)
+
+
+def _case_rows(groups: Sequence[Group]) -> Iterator[list[object]]:
+    for row in by_case(groups).rows:
+        for bar in row.bars:
+            yield [_plain(row.case), _plain(bar.group.name), bar.speedup, bar.low, bar.high]
+
+
+def _fast_p_rows(groups: Sequence[Group]) -> Iterator[list[object]]:
+    for group, steps in by_case(groups).fast_p:
+        for p, share in steps:
+            yield [_plain(group.name), p, share]
+
+
+def _ribbon_rows(groups: Sequence[Group]) -> Iterator[list[object]]:
+    for row in ribbons(groups):
+        for ribbon in row.ribbons:
+            done = 0
+            for piece in ribbon.pieces:
+                place = f"ST-{ribbon.search.pk}.{piece.structure}"
+                yield [_plain(row.group.name), ribbon.search.short, place, done + 1, done + piece.count]
+                done += piece.count
+
+
+def _plain(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+FILES: dict[str, tuple[tuple[str, ...], Callable[[Sequence[Group]], Iterator[list[object]]]]] = {
+    "evaluations": (CSV_HEAD, _evaluation_rows),
+    "cases": (("case", "group", "speedup", "slowest_seed", "fastest_seed"), _case_rows),
+    "fast_p": (("group", "p", "share_of_cases"), _fast_p_rows),
+    "ribbons": (("group", "search", "structure", "first_evaluation", "last_evaluation"), _ribbon_rows),
+}
+"""Head and rows of each file, by its word in the address."""
 
 
 def _csv_row(group: Group, run: Run, each: Charged, best: float) -> list[object]:
-    name = f"'{group.name}" if group.name.startswith(FORMULA) else group.name
-    place = [name, f"S-{run.search}", run.seed, each.order, f"C-{each.candidate}", each.structure]
+    place = [
+        _plain(group.name),
+        f"S-{run.search}",
+        run.seed,
+        each.order,
+        f"C-{each.candidate}",
+        each.structure,
+    ]
     spent = [each.spent["device"], each.spent["wall"], each.spent["tokens"], each.spent["cost"]]
     return [*place, int(each.is_tuning), each.speedup, best or None, *spent]

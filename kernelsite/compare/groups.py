@@ -125,7 +125,7 @@ def pairings(groups: Sequence[Group], reference: Group) -> list[tuple[Group, Pai
 
 def selected(team: Team | None, ids: Iterable[int]) -> list[Search]:
     """The searches of a selection that the team may see, in their own order."""
-    rows = Search.objects.of_team(team).select_related("workload", "library")
+    rows = Search.objects.of_team(team).listed()
     return list(rows.filter(pk__in=set(ids)).order_by("pk"))
 
 
@@ -150,6 +150,9 @@ def settings_words(search: Search) -> dict[str, str]:
         words.pop(hashed, None)
     words["workload"] = f"{search.workload.slug} v{search.workload.version}"
     words["library"] = f"{search.library.slug} v{search.library.version}"
+    if search.endpoints:
+        words["models"] = ", ".join(str(chosen["model"]) for chosen in search.endpoints)
+        words["model choice"] = search.model_choice
     return words
 
 

@@ -1,8 +1,9 @@
-"""`Comparison`: searches launched together at one matched budget; `SavedSet`: any searches, kept under a name."""
+"""Searches launched together (`Comparison`), any searches kept under a name (`SavedSet`), a page as it was seen (`SavedView`)."""
 
 from __future__ import annotations
 
 import re
+import secrets
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -13,6 +14,8 @@ from django.utils import timezone
 TAKEN = frozenset({"pick", "save", "data.json", "data.csv"})
 """Words of this app's own addresses."""
 NOTE_LIMIT = 4000
+VIEW_LIMIT = 8000
+"""Characters of a kept query; servers take no longer addresses."""
 
 
 def check_slug(slug: str) -> None:
@@ -73,3 +76,38 @@ class SavedSet(models.Model):
     def get_absolute_url(self) -> str:
         """Page of the set."""
         return reverse("compare:saved", args=[self.slug])
+
+
+def new_view_key() -> str:
+    """A key nobody guesses; the view behind it is the team's all the same."""
+    return secrets.token_urlsafe(9)
+
+
+class SavedView(models.Model):
+    """One person's address of a page, with all that was chosen on it; who is in the team may open it by its key."""
+
+    team = models.ForeignKey("accounts.Team", models.CASCADE, related_name="saved_views")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views")
+    key = models.CharField(max_length=20, unique=True)
+    title = models.CharField(max_length=200)
+    path = models.CharField(max_length=200)
+    query = models.TextField(max_length=VIEW_LIMIT, blank=True, default="")
+    digest = models.CharField(max_length=64)
+    """SHA-256 of path and query: a long query is no column to index."""
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["team", "user", "digest"], name="saved_view_once")]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        """The short link."""
+        return reverse("compare:view", args=[self.key])
+
+    @property
+    def address(self) -> str:
+        """What it stands for."""
+        return f"{self.path}?{self.query}" if self.query else self.path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from kernelsite.compare import launch_page, views
+from kernelsite.compare import launch_page, views, views_kept
 
 app_name = "compare"
 
@@ -15,6 +15,9 @@ urlpatterns = [
     path("compare/save/", views.save, name="save"),
     path("compare/curves.json", views.curves_json, name="curves"),
     re_path(r"^compare/data\.(?P<kind>json|csv)$", views.data, name="data"),
+    path("views/", views_kept.views, name="views"),
+    re_path(r"^views/(?P<key>[\w-]{1,20})/$", views_kept.view, name="view"),
+    re_path(r"^views/(?P<key>[\w-]{1,20})/forget/$", views_kept.forget_view, name="forget_view"),
     path("compare/<int:comparison_id>/", views.comparison, name="comparison"),
     re_path(r"^compare/(?P<slug>[a-z0-9-]{1,60})/$", views.saved, name="saved"),
     re_path(r"^compare/(?P<slug>[a-z0-9-]{1,60})/forget/$", views.forget, name="forget"),

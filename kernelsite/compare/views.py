@@ -50,7 +50,7 @@ def comparisons(request: TeamRequest) -> HttpResponse:
     """All comparisons of the team; with `?s=` those searches side by side."""
     if "s" in request.GET:
         return _page(request, selected(request.team, search_ids(request.GET)), {})
-    arms = Prefetch("searches", Search.objects.select_related("workload").order_by("id"))
+    arms = Prefetch("searches", Search.objects.defer("settings", "endpoints").order_by("id"))
     rows = Comparison.objects.filter(team=request.team).prefetch_related(arms)
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     saved = SavedSet.objects.filter(team=request.team).prefetch_related("searches")[:PER_PAGE]
@@ -61,7 +61,7 @@ def comparisons(request: TeamRequest) -> HttpResponse:
 def comparison(request: TeamRequest, comparison_id: int) -> HttpResponse:
     """The arms of one launched comparison, as they stand now."""
     row = get_object_or_404(Comparison.objects.filter(team=request.team), pk=comparison_id)
-    searches = list(row.searches.select_related("workload", "library").order_by("pk"))
+    searches = list(row.searches.listed().order_by("pk"))
     return _page(request, searches, {"title": row.title, "crumb": f"CMP-{row.pk}", "is_launched": True})
 
 
@@ -69,14 +69,14 @@ def comparison(request: TeamRequest, comparison_id: int) -> HttpResponse:
 def saved(request: TeamRequest, slug: str) -> HttpResponse:
     """A set under its name."""
     row = get_object_or_404(SavedSet.objects.filter(team=request.team), slug=slug)
-    searches = list(row.searches.select_related("workload", "library").order_by("pk"))
+    searches = list(row.searches.listed().order_by("pk"))
     return _page(request, searches, {"title": row.title, "crumb": row.slug, "saved": row})
 
 
 @require_GET
 def pick(request: TeamRequest) -> HttpResponse:
     """A list of searches to choose from; `?s=` are chosen already."""
-    own = Search.objects.of_team(request.team).select_related("workload")
+    own = Search.objects.of_team(request.team).defer("settings", "endpoints")
     word = request.GET.get("workload", "")[:100]
     rows = own.filter(workload__slug=word) if word else own
     chosen = selected(request.team, search_ids(request.GET))
@@ -160,13 +160,18 @@ def curves_json(request: TeamRequest) -> HttpResponse:
 
 @require_GET
 def data(request: TeamRequest, kind: str) -> HttpResponse:
-    """The comparison of `?s=` as a file, JSON or CSV."""
+    """The comparison of `?s=` as a file: JSON, or as CSV what `of` names."""
     groups = groups_of(selected(request.team, search_ids(request.GET)))
     if not groups:
         raise Http404
-    headers = {"Content-Disposition": f'attachment; filename="comparison.{kind}"'}
+    of = request.GET.get("of", "evaluations")
+    if of not in exports.FILES:
+        raise Http404
+    name = "comparison" if of == "evaluations" else f"comparison-{of}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
     if kind == "csv":
-        return HttpResponse(exports.csv_text(groups), content_type="text/csv; charset=utf-8", headers=headers)
+        text = exports.csv_text(groups, of)
+        return HttpResponse(text, content_type="text/csv; charset=utf-8", headers=headers)
     return JsonResponse(exports.document(groups, _reference(request, groups)), headers=headers)
 
 

@@ -1,8 +1,7 @@
 """Third-party files of the browser side: fetched once from npm, committed, hashed in `vendor.json`.
 
-`vendor.json` lists per file: package, version, file in the package, file here, sha256, licence. plotly.js is not
-committed: it comes from the Python package at run time (`finders.py`); only its style rules are, since a strict
-content policy forbids it to inject them.
+`vendor.json` lists per file: package, version, file in the package, file here, sha256, licence. The style rules of
+plotly.js are a file of their own, read out of the script, since a strict content policy forbids it to inject them.
 """
 
 from __future__ import annotations
@@ -17,9 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelsite.ops.finders import plotly_script
-
-PLOTLY_STYLE = "plotly.css"
+PLOTLY, PLOTLY_STYLE = "plotly.min.js", "plotly.css"
 PLOTLY_RULE = re.compile(r"""(?:"([^"]+)"|\b([XY]))\s*:\s*(?:"([^"]*)"|'([^']*)')\s*,?""")
 OUTSIDE = re.compile(
     r"""(?:<script\b[^>]*\bsrc|<link\b[^>]*\bhref)\s*=\s*["']?\s*(?:https?:)?//[^"'\s>]*""", re.IGNORECASE
@@ -59,7 +56,7 @@ class Vendor:
         """Get every file anew and rewrite the hashes; the names of the files written."""
         fetched = []
         for asset in self.assets:
-            content = _from_npm(asset) if asset.member else plotly_style().encode()
+            content = _from_npm(asset) if asset.member else self.plotly_style().encode()
             target = self.folder / asset.file
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
@@ -73,9 +70,27 @@ class Vendor:
         found = [problem for asset in listed.values() if (problem := self._problem(asset))]
         here = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
         found += [f"{name}: not listed in vendor.json" for name in sorted(here - {*listed, "vendor.json"})]
-        if PLOTLY_STYLE in here and (self.folder / PLOTLY_STYLE).read_text() != plotly_style():
-            found.append(f"{PLOTLY_STYLE}: the installed plotly has other style rules")
+        if {PLOTLY, PLOTLY_STYLE} <= here and (self.folder / PLOTLY_STYLE).read_text() != self.plotly_style():
+            found.append(f"{PLOTLY_STYLE}: {PLOTLY} has other style rules")
         return found
+
+    def plotly_style(self) -> str:
+        """The rules that plotly.js would inject, as a style sheet for `<link id="plotly.js-style-global">`.
+
+        The script holds them as one object of selector → declarations, where X and Y stand for its root classes.
+        """
+        script = (self.folder / PLOTLY).read_text("utf-8")
+        start = script.find('{"X,X div":')
+        end = script.find("};", start)
+        if start < 0 or end < 0:
+            raise VendorError("plotly.js: its style rules are not where they were")
+        lines = []
+        for match in PLOTLY_RULE.finditer(script, start + 1, end):
+            selector = match[1] or match[2]
+            selector = selector.replace("X", ".js-plotly-plot .plotly").replace("Y", ".plotly-notifier")
+            lines.append(f"{selector}{{{match[3] or match[4] or ''}}}")
+        # insertRule puts each in front of the ones before.
+        return "\n".join(reversed(lines)) + "\n"
 
     def _problem(self, asset: Asset) -> str:
         file = self.folder / asset.file
@@ -101,25 +116,6 @@ def _from_npm(asset: Asset) -> bytes:
             if member is None:
                 raise VendorError(f"{asset.package}@{asset.version} has no {asset.member}")
             return member.read()
-
-
-def plotly_style() -> str:
-    """The rules that plotly.js would inject, as a style sheet for `<link id="plotly.js-style-global">`.
-
-    The script holds them as one object of selector → declarations, where X and Y stand for its root classes.
-    """
-    script = plotly_script().read_text("utf-8")
-    start = script.find('{"X,X div":')
-    end = script.find("};", start)
-    if start < 0 or end < 0:
-        raise VendorError("plotly.js: its style rules are not where they were")
-    lines = []
-    for match in PLOTLY_RULE.finditer(script, start + 1, end):
-        selector = match[1] or match[2]
-        selector = selector.replace("X", ".js-plotly-plot .plotly").replace("Y", ".plotly-notifier")
-        lines.append(f"{selector}{{{match[3] or match[4] or ''}}}")
-    # insertRule puts each in front of the ones before.
-    return "\n".join(reversed(lines)) + "\n"
 
 
 def outside_links(templates: Path) -> list[str]:

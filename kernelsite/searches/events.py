@@ -68,8 +68,12 @@ def append(
     *,
     structure: Structure | None = None,
     evaluation: Evaluation | None = None,
+    code: str = "",
 ) -> Event:
-    """Write the next event of a search that the caller holds `locked`, with the rows that changed."""
+    """Write the next event of a search that the caller holds `locked`, with the rows that changed.
+
+    `code` is the version of the program that froze the search's settings; its first event keeps it.
+    """
     search.event_seq += 1
     search.last_event_at = timezone.now()
     payload: dict[str, object] = {"text": text[:TEXT_LENGTH], "search": live_row(search)}
@@ -77,6 +81,8 @@ def append(
         payload["structure"] = structure_row(structure)
     if evaluation is not None:
         payload["candidate"] = candidate_row(evaluation)
+    if code:
+        payload["code"] = code
     return Event.objects.create(
         search=search, seq=search.event_seq, kind=kind, payload=payload, at=search.last_event_at
     )

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from pydantic import Field
 
 from kernelsite.searches import dispatch, events, recorded
+from kernelsite.searches.code_version import code_version
 from kernelsite.searches.holds import is_walled
 from kernelsite.searches.launch_errors import IdempotencyConflictError, LaunchError
 from kernelsite.searches.model_launch import checked_transcript, chosen_models, may_spend
@@ -209,7 +210,7 @@ def create(order: Order, comparison_id: int | None = None) -> Search:
         **order.model_columns,
     )
     with events.locked(search.pk) as row:
-        events.append(row, EventKind.CREATED, f"search created: {row.title}")
+        events.append(row, EventKind.CREATED, f"search created: {row.title}", code=code_version())
         for chosen in row.endpoints:
             where = f"prompts go to {chosen['base_url']}, model {chosen['model']}"
             events.append(row, EventKind.MODEL, f"{chosen['name']}: {where}")

@@ -6,11 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Count, F, Max, Min
+
 from kernelsite.searches.models import Evaluation, Event, Search
 from search.records import EventKind, SearchState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from kernelsite.accounts.models import Team
@@ -32,24 +34,24 @@ class Eta:
 
 
 def etas(searches: Iterable[Search]) -> dict[int, Eta]:
-    """Ends of running searches by id, in one query; those with too few evaluations are left out."""
+    """Ends of running searches by id, in one query; those with too few evaluations are left out.
+
+    The database counts the last quarter: handed out, twenty large searches would be a hundred thousand rows.
+    """
     running = {search.pk: search for search in searches if search.state == SearchState.RUNNING}
-    rows = Evaluation.objects.filter(search__in=running, order__isnull=False, finished_at__isnull=False)
-    times: dict[int, list[datetime]] = defaultdict(list)
-    for pk, finished_at in rows.order_by("search", "order").values_list("search", "finished_at"):
-        if finished_at is not None:
-            times[pk].append(finished_at)
-    found = {pk: _eta(running[pk], ends) for pk, ends in times.items()}
+    rows = Evaluation.objects.filter(search__in=running, finished_at__isnull=False)
+    quarter = rows.filter(order__gt=F("search__evaluations_spent") * 3 / 4).order_by().values("search")
+    told = quarter.annotate(first=Min("finished_at"), last=Max("finished_at"), count=Count("pk"))
+    found = {row["search"]: _eta(running[row["search"]], row) for row in told}
     return {pk: eta for pk, eta in found.items() if eta is not None}
 
 
-def _eta(search: Search, ends: list[datetime]) -> Eta | None:
-    left = search.evaluations_cap - search.evaluations_spent
-    if len(ends) < FEWEST or search.started_at is None or left <= 0:
+def _eta(search: Search, quarter: Mapping[str, Any]) -> Eta | None:
+    spent, left = search.evaluations_spent, search.evaluations_cap - search.evaluations_spent
+    if spent < FEWEST or quarter["count"] < 2 or search.started_at is None or left <= 0:
         return None
-    quarter = max(2, len(ends) // 4)
-    whole = (ends[-1] - search.started_at).total_seconds() / len(ends)
-    lately = (ends[-1] - ends[-quarter]).total_seconds() / (quarter - 1)
+    whole = (quarter["last"] - search.started_at).total_seconds() / spent
+    lately = (quarter["last"] - quarter["first"]).total_seconds() / (quarter["count"] - 1)
     low, high = sorted((whole * left, lately * left))
     return Eta(max(low, 0.0), max(high, 0.0))
 

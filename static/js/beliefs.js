@@ -1,6 +1,7 @@
 // Panel "Beliefs": worth of each structure over the steps, and every insertion, new rating and pruning. Asked for again while it is open.
 import { $, el, patchRows } from "./dom.js";
 import { Chart, escapeMarkup, lineStyle } from "./charts.js";
+import { Figure } from "./figure.js";
 
 const GAP_MS = 2000;
 
@@ -14,6 +15,7 @@ export class Beliefs {
     this.store = store;
     this.address = address;
     this.chart = new Chart($("[data-chart='beliefs']", this.panel), () => this.picture());
+    this.figure = new Figure($("[data-figure='beliefs']", this.panel), this.chart, `${store.search.short}-beliefs`, () => this.numbers());
     store.subscribe(() => this.later());
   }
 
@@ -39,6 +41,7 @@ export class Beliefs {
 
   draw() {
     this.chart.draw();
+    this.figure.draw();
     const key = (row) => `${row.step}-${row.structure}`;
     patchRows($("[data-belief-changes]", this.panel), this.timeline.changes, key, () => "", changeRow);
   }
@@ -51,6 +54,11 @@ export class Beliefs {
       traces, revision: `beliefs:${this.store.search.id}`,
       layout: { xaxis: { title: { text: "step" }, rangemode: "tozero" }, yaxis: { title: { text: "worth" }, rangemode: "tozero" } },
     };
+  }
+
+  numbers() {
+    const lines = this.timeline?.lines || [];
+    return { head: ["structure", "name", "step", "worth"], rows: lines.flatMap((line) => line.points.map(([step, worth]) => [line.structure, words(line.name), step, worth])) };
   }
 
   // A pruned structure's line ends; one that is still open goes on to the last step.

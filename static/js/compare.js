@@ -2,7 +2,7 @@
 import { $, $$, el, icon, readJson } from "./dom.js";
 import { Chart, PALETTE, baselineLine, escapeMarkup, faded } from "./charts.js";
 import { clock, speedup } from "./format.js";
-import { wirePictures } from "./picture.js";
+import { wireExports } from "./exports.js";
 import * as url from "./urlstate.js";
 
 const POLL_MS = 3000;
@@ -130,6 +130,6 @@ async function poll() {
   else setTimeout(poll, POLL_MS);
 }
 
-wirePictures();
+wireExports();
 draw();
 poll();

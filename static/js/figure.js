@@ -1,25 +1,12 @@
 // A chart with its numbers: as a table, as a CSV file, as a picture.
 import { $, $$, el } from "./dom.js";
+import { csvBlob, save } from "./exports.js";
+import { pictureOf } from "./pictures.js";
 
 const ROWS_IN_TABLE = 500;
 const PICTURE = { format: "png", width: 1200, height: 700, scale: 2 };
 
-const quote = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 const text = (value) => (value === null || value === undefined ? "" : String(value));
-
-// A cell that a spreadsheet would run as a formula is put in as text.
-const safe = (value) => (typeof value === "string" && /^[=+\-@]/.test(value) ? `'${value}` : value);
-
-export const csv = ({ head, rows }) => [head, ...rows].map((row) => row.map((cell) => quote(text(safe(cell)))).join(",")).join("\r\n");
-
-export function download(name, content, type = "text/csv;charset=utf-8") {
-  const address = URL.createObjectURL(new Blob([content], { type }));
-  const link = el("a", { href: address, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
 
 // numbers() gives {head, rows} of what the chart shows now; `name` is the files' name without an ending.
 export class Figure {
@@ -32,13 +19,14 @@ export class Figure {
   }
 
   as(kind, button) {
-    if (kind === "csv") download(`${this.name}.csv`, csv(this.numbers()));
+    if (kind === "csv") save(`${this.name}.csv`, csvBlob(this.numbers()));
     else if (kind === "png") this.picture();
     else this.showTable(button);
   }
 
-  picture() {
+  async picture() {
     if (this.chart.started) Plotly.downloadImage(this.chart.box, { ...PICTURE, filename: this.name });
+    else save(`${this.name}.png`, await pictureOf(this.figure));
   }
 
   showTable(button) {

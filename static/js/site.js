@@ -3,6 +3,7 @@ import { $, $$, el } from "./dom.js";
 import { onKey, wireKeys } from "./keys.js";
 import { wireRail } from "./rail.js";
 import { wireTheme } from "./theme.js";
+import * as url from "./urlstate.js";
 
 const COUNT_MS = 20000;
 
@@ -45,6 +46,7 @@ document.addEventListener("keydown", (event) => {
   if (menu) { menu.open = false; $("summary", menu).focus(); }
 });
 for (const time of $$("time[data-local]")) time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+for (const form of $$("[data-keep-view]")) form.addEventListener("submit", () => { form.elements.query.value = url.text(); });
 $("#open-shortcuts")?.addEventListener("click", () => $("#shortcuts").showModal());
 wireTheme();
 wireRail();

@@ -85,8 +85,5 @@ $("[data-log]", root).addEventListener("click", () => {
   url.set("clog", choice.log ? "1" : "");
   show();
 });
-$("[data-png]", root).addEventListener("click", () => {
-  if (chart.started) Plotly.downloadImage(box, { format: "png", scale: 2, filename: root.dataset.name.replace(/\W+/g, "_") });
-});
 chart.onClick((point) => { if (point.customdata?.[0]) location.href = `/candidates/${point.customdata[0]}/`; });
 show();

@@ -1,5 +1,7 @@
 // Structure tree, left to right: d3-hierarchy lays it out, patches by id draw it. The table beside it says the same.
 import { $, icon, svg } from "./dom.js";
+import { csvBlob, save } from "./exports.js";
+import { wholeDrawing } from "./pictures.js";
 import { COLOURS } from "./treecolour.js";
 import { HEIGHT, WIDTH, drawNode } from "./treenode.js";
 import * as url from "./urlstate.js";
@@ -38,6 +40,8 @@ export class Tree {
     const colour = $("[data-colour]", this.root);
     colour.value = this.colour;
     colour.addEventListener("change", () => { this.colour = colour.value; url.set("colour", colour.value === "speedup" ? "" : colour.value); this.draw(); });
+    $("[data-tree-csv]", this.root).addEventListener("click", () => save(`${this.store.search.short}-structures.csv`, csvBlob(this.numbers())));
+    $("[data-tree-png]", this.root).addEventListener("click", async () => save(`${this.store.search.short}-structures.png`, await this.picture()));
     this.svg.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => { if (!this.touched) this.fit(); }).observe(this.svg);
   }
@@ -75,6 +79,25 @@ export class Tree {
     else if (fresh && before.size) this.announce(fresh);
   }
 
+  // What all drawn nodes cover.
+  box() {
+    const all = [...this.places.values()];
+    const x = Math.min(...all.map((place) => place.x));
+    const y = Math.min(...all.map((place) => place.y));
+    return { x, y, width: Math.max(...all.map((place) => place.x)) + WIDTH - x, height: Math.max(...all.map((place) => place.y)) + HEIGHT - y };
+  }
+
+  // The whole tree, wherever it is panned to; folded parts stay folded.
+  picture() {
+    return wholeDrawing(this.svg, this.box(), $("[data-tree-legend]", this.root));
+  }
+
+  // Every structure, folded or not.
+  numbers() {
+    const rows = this.store.outline().map(({ row, depth }) => [`ST-${row.id}`, row.parent === null ? "" : `ST-${this.store.search.id}.${row.parent}`, depth, row.title, row.actions.join(" "), row.status, row.retained ? 1 : 0, row.evaluations, row.passed, row.best?.speedup, row.best?.low, row.best?.high]);
+    return { head: ["structure", "parent", "depth", "title", "actions", "status", "retained", "evaluations", "passed", "best speed-up", "95 % low", "95 % high"], rows };
+  }
+
   countNew() {
     const known = this.seen || new Set();
     this.seen = new Set(this.store.structures.keys());
@@ -101,13 +124,9 @@ export class Tree {
     if (!this.places.size) return;
     $("[data-new]", this.root).hidden = true;
     this.unseen = 0;
-    const all = [...this.places.values()];
-    const x = Math.min(...all.map((place) => place.x));
-    const y = Math.min(...all.map((place) => place.y));
-    const width = Math.max(...all.map((place) => place.x)) + WIDTH - x;
-    const height = Math.max(...all.map((place) => place.y)) + HEIGHT - y;
-    const focus = this.places.get(this.store.lineage().at(-1)) || all[0];
-    this.view.fit({ x, y, width, height: height + 44 }, { x: focus.x + WIDTH / 2, y: focus.y + HEIGHT / 2 }, least);
+    const box = this.box();
+    const focus = this.places.get(this.store.lineage().at(-1)) || [...this.places.values()][0];
+    this.view.fit({ ...box, height: box.height + 44 }, { x: focus.x + WIDTH / 2, y: focus.y + HEIGHT / 2 }, least);
   }
 
   drawEdges() {

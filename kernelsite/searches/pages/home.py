@@ -42,7 +42,7 @@ SHORT_ID = re.compile(
 @require_GET
 def home(request: TeamRequest) -> HttpResponse:
     """What runs, what came out lately; for a new team, how to begin."""
-    rows = Search.objects.of_team(request.team).select_related("workload", "library")
+    rows = Search.objects.of_team(request.team).listed().defer("settings", "endpoints")
     running = list(rows.exclude(state__in=FINAL)[:MOST_RUNNING])
     devices = list(Device.objects.all())
     recent = list(rows.filter(state__in=FINAL).order_by("-finished_at")[:RECENT])

@@ -6,11 +6,12 @@ import shlex
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import BadRequest
+from django.db.models import Min
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from kernelsite.searches import beliefs, log_views, snapshot, spending
-from kernelsite.searches.models import Search
+from kernelsite.searches.models import Evaluation, Search
 from kernelsite.searches.outline import board, failures, outline
 from kernelsite.searches.pages.first_picture import first_picture
 from kernelsite.searches.pages.transcript import models_of
@@ -35,6 +36,8 @@ ALLOWED = {
 OTHER_AXES = {"x", "y", "log"}
 """Words of the address by which scripts show other axes than the server's picture has."""
 BUDGETS = (("evaluations", "Evaluations"), ("device_seconds", "Device time"), ("wall_seconds", "Wall clock"))
+JUDGE_WORDS = ("device", "driver", "runtime", "harness", "policy")
+MOST_JUDGES = 8
 FAMILIES = (
     ("", "All"),
     ("search.", "Search"),
@@ -99,7 +102,19 @@ def controls(row: Search, document: Snapshot) -> dict[str, object]:
         "allowed": [action for action, states in ALLOWED.items() if row.state in states],
         "budgets": [(name, title, document["search"]["budget"][name]) for name, title in BUDGETS],
         "settings": list(row.settings.items()),
+        "code": row.events.filter(seq=1).values_list("payload__code", flat=True).first(),
+        "judges": judges(row),
     }
+
+
+def judges(row: Search) -> list[str]:
+    """Every environment that a result came from: device, driver, runtime and version of the judge, in words."""
+    rows = Evaluation.objects.filter(search=row, result__isnull=False).exclude(environment_key="")
+    firsts = rows.order_by().values("environment_key").annotate(first=Min("pk")).values("first")[:MOST_JUDGES]
+    found = (
+        Evaluation.objects.filter(pk__in=firsts).order_by("pk").values_list("result__environment", flat=True)
+    )
+    return [", ".join(str(each[name]) for name in JUDGE_WORDS if each.get(name)) for each in found if each]
 
 
 def reproduction(settings: SearchSettings) -> str:

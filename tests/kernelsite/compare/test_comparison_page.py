@@ -244,6 +244,36 @@ def test_exports_say_what_the_page_says(finished, reader):
     assert rows[3]["best_so_far"] == "2.0"
 
 
+def test_every_chart_has_a_file_of_its_numbers(finished, reader):
+    ids = ",".join(str(search.pk) for search in finished.searches.all())
+
+    def rows(of):
+        answer = reader.get("/compare/data.csv", {"s": ids, "of": of})
+        return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+    found = by_case(groups(*finished.searches.all()))
+    cases = {(row["case"], row["group"]): float(row["speedup"]) for row in rows("cases")}
+    assert cases == {(row.case, bar.group.name): bar.speedup for row in found.rows for bar in row.bars}
+    steps = [(row["group"], float(row["p"]), float(row["share_of_cases"])) for row in rows("fast_p")]
+    assert steps == [(group.name, p, share) for group, corners in found.fast_p for p, share in corners]
+    pieces = [row for row in rows("ribbons") if row["search"] == finished.searches.first().short]
+    assert sum(int(row["last_evaluation"]) - int(row["first_evaluation"]) + 1 for row in pieces) == 20
+    page = reader.get(finished.get_absolute_url()).content.decode()
+    assert all(f"of={word}" in page for word in exports.FILES)
+    assert reader.get("/compare/data.csv", {"s": ids, "of": "nothing"}).status_code == 404
+
+
+def test_searches_of_other_models_are_other_groups_and_not_comparable(finished):
+    first, second = finished.searches.order_by("pk")[:2]
+    chosen = [{"id": 1, "name": "m", "model": "small"}, {"id": 2, "name": "m", "model": "large"}]
+    first.endpoints, second.endpoints = chosen[:1], chosen[1:]
+    found = groups(first, second)
+    assert [group.name for group in found] == ["two stage, models small", "mixed, models large"]
+    (row,) = [row for row in fairness(found) if row.name == "agent and models"]
+    assert not row.is_equal
+    assert {"models large" in value for value in row.values} == {True, False}
+
+
 def test_a_group_name_that_a_spreadsheet_would_run_is_plain_text(finished):
     from dataclasses import replace
 

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from kernelsite.ops.vendor import Vendor, outside_links, plotly_style
+from kernelsite.ops.vendor import Vendor, outside_links
 
 VENDORED = Path(settings.BASE_DIR) / "static" / "vendor"
 
@@ -42,15 +42,15 @@ def test_every_package_has_its_licence_here():
     assert all(entry["licence"] in {"ISC", "MIT", "OFL-1.1", "0BSD", "Apache-2.0"} for entry in entries)
 
 
-def test_the_style_rules_are_those_of_the_installed_plotly(vendor):
-    rules = plotly_style().splitlines()
+def test_the_style_rules_are_those_of_the_script(vendor):
+    rules = vendor.plotly_style().splitlines()
     assert len(rules) == 66
     assert all(
         rule.startswith((".js-plotly-plot .plotly", ".plotly-notifier")) and rule.endswith("}")
         for rule in rules
     )
-    (vendor.folder / "plotly.css").write_text(plotly_style().replace("crosshair", "pointer"))
-    assert "plotly.css: the installed plotly has other style rules" in vendor.problems()
+    (vendor.folder / "plotly.css").write_text(vendor.plotly_style().replace("crosshair", "pointer"))
+    assert "plotly.css: plotly.min.js has other style rules" in vendor.problems()
 
 
 @pytest.mark.parametrize(

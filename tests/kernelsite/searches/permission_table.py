@@ -104,6 +104,20 @@ TABLE = {
     "compare:comparison": [page("/compare/{comparison}/")],
     "compare:saved": [page("/compare/kept/")],
     "compare:forget": [deed("/compare/kept/forget/", "member")],
+    "compare:views": [
+        hall("/views/"),
+        deed("/views/", "viewer", 302, {"path": "/searches/", "query": "sort=best"}, stranger=302),
+    ],
+    "compare:view": [Row("/views/kept-by-alice/", answers(302))],
+    "compare:forget_view": [
+        Row(
+            "/views/kept-by-alice/forget/",
+            answers(302, removed=403, least="admin", below=404),
+            "POST",
+            {},
+            True,
+        )
+    ],
     "catalog:workloads": [hall("/workloads/")],
     "catalog:workload": [hall("/workloads/softmax/")],
     "catalog:workload_version": [hall("/workloads/softmax/v/1/")],

@@ -20,7 +20,7 @@ from permission_table import PERSONAS, ROLES, SOCKETS, TABLE
 
 from kernelsite.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Scope, Team
 from kernelsite.catalog import library_publish
-from kernelsite.compare.models import Comparison, SavedSet
+from kernelsite.compare.models import Comparison, SavedSet, SavedView
 from kernelsite.endpoints.models import ModelEndpoint, Price
 from kernelsite.searches.models import ModelCall, Step
 from kernelsite.searches.routing import websocket_urlpatterns
@@ -89,6 +89,9 @@ def world(launch, team, device, people, alice):
     arm.comparison = comparison
     arm.save(update_fields=["comparison"])
     SavedSet.objects.create(team=team, slug="kept", title="Kept").searches.set([search])
+    SavedView.objects.create(
+        team=team, user=alice, key="kept-by-alice", title="v", path="/searches/", digest="0"
+    )
     library_publish.new_draft(team, alice, "small", SMALL)
     ours = {name: text.replace("small", "ours") for name, text in SMALL.items()}
     library_publish.publish(library_publish.new_draft(team, alice, "ours", ours), alice)
