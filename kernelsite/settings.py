@@ -11,6 +11,7 @@
 | `KERNELSITE_PROXIES` | number of reverse proxies in front, whose forwarding headers are believed; 0 by default |
 | `KERNELSITE_MODEL_HOSTS` | hosts that model endpoints may name: `public`, `loopback` (this machine too) or `private` (any network); `loopback` by default where only this machine reaches the site, else `public` |
 | `KERNELSITE_MODEL_KEY_SECRETS` | words that seal providers' keys, newest first, comma-separated; the signing key by default |
+| `KERNELSITE_SHARING` | `0` closes every share link, whatever admins say; `1` by default |
 | `KERNELSITE_LOG_LEVEL` | `INFO` by default |
 | `KERNELSITE_<NAME>` | any limit of `kernelsite/searches/limits.py`, e.g. `KERNELSITE_DRIVER_LEASE_S` |
 """
@@ -85,6 +86,7 @@ INSTALLED_APPS = [
     "kernelsite.searches",
     "kernelsite.compare",
     "kernelsite.reviews",
+    "kernelsite.shares",
     "kernelsite.ops",
 ]
 
@@ -224,6 +226,10 @@ MODEL_HOSTS = os.environ.get("KERNELSITE_MODEL_HOSTS") or ("loopback" if _SOLO e
 if MODEL_HOSTS not in {"public", "loopback", "private"}:
     raise ValueError(f"KERNELSITE_MODEL_HOSTS is {MODEL_HOSTS!r}: write public, loopback or private")
 MODEL_KEY_SECRETS = _list("KERNELSITE_MODEL_KEY_SECRETS") or [SECRET_KEY]
+
+# Share links: the operator's word stands above the switches of admins --------------------------------
+
+SHARING = os.environ.get("KERNELSITE_SHARING", "1").lower() not in {"0", "false", "no", "off"}
 
 # People ---------------------------------------------------------------------------------------------
 

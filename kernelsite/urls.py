@@ -10,6 +10,7 @@ urlpatterns = [
     path("searches/", include("kernelsite.searches.calls_urls")),
     path("", include("kernelsite.catalog.urls")),
     path("", include("kernelsite.searches.worker_urls")),
+    path("", include("kernelsite.shares.urls")),
     path("settings/models/", include("kernelsite.endpoints.urls")),
     path("", include("kernelsite.accounts.team_urls")),
     path("accounts/", include("kernelsite.accounts.urls")),

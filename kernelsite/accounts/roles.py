@@ -33,6 +33,9 @@ class Act(StrEnum):
     EXTEND = "move the caps of a search"
     KEEP_SETS = "save or forget comparisons"
     KEEP_VIEWS = "keep views of pages"
+    SHARE = "make, revoke or extend share links"
+    SHARE_CODE = "share code or transcripts by link"
+    KEEP_SHARING = "switch sharing on or off"
     WRITE_LIBRARIES = "write action libraries"
     WRITE_WORKLOADS = "write workloads"
     KEEP_DEVICES = "drain or enable devices"
@@ -47,6 +50,9 @@ NEEDS: dict[Act, Role] = {
     Act.EXTEND: Role.MEMBER,
     Act.KEEP_SETS: Role.MEMBER,
     Act.KEEP_VIEWS: Role.VIEWER,
+    Act.SHARE: Role.MEMBER,
+    Act.SHARE_CODE: Role.MAINTAINER,
+    Act.KEEP_SHARING: Role.ADMIN,
     Act.WRITE_LIBRARIES: Role.MEMBER,
     Act.WRITE_WORKLOADS: Role.MEMBER,
     Act.KEEP_DEVICES: Role.MAINTAINER,

@@ -62,7 +62,11 @@ def comparison(request: TeamRequest, comparison_id: int) -> HttpResponse:
     """The arms of one launched comparison, as they stand now."""
     row = get_object_or_404(Comparison.objects.filter(team=request.team), pk=comparison_id)
     searches = list(row.searches.listed().order_by("pk"))
-    return _page(request, searches, {"title": row.title, "crumb": f"CMP-{row.pk}", "is_launched": True})
+    return _page(
+        request,
+        searches,
+        {"title": row.title, "crumb": f"CMP-{row.pk}", "is_launched": True, "shared": ("comparison", row.pk)},
+    )
 
 
 @require_GET
@@ -70,7 +74,9 @@ def saved(request: TeamRequest, slug: str) -> HttpResponse:
     """A set under its name."""
     row = get_object_or_404(SavedSet.objects.filter(team=request.team), slug=slug)
     searches = list(row.searches.listed().order_by("pk"))
-    return _page(request, searches, {"title": row.title, "crumb": row.slug, "saved": row})
+    return _page(
+        request, searches, {"title": row.title, "crumb": row.slug, "saved": row, "shared": ("set", row.pk)}
+    )
 
 
 @require_GET

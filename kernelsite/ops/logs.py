@@ -1,4 +1,4 @@
-"""Keeps secrets out of the log: passwords in addresses, keys and tokens."""
+"""Keeps secrets out of the log: passwords in addresses, keys and tokens, share links and invitations."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 
 SECRETS = re.compile(
     r"""(?P<address>://[^\s:/@]*:)[^\s/@]+(?=@)
+    |(?P<path>/(?:p|invitations)/)[\w-]{8,}
     |(?P<word>\bBearer\s+|\bsk-|\b(?:password|token|secret|api_key|csrfmiddlewaretoken)['"]?\s*[=:]\s*['"]?)
     [^\s'"@&,;]+""",
     re.IGNORECASE | re.VERBOSE,
@@ -15,7 +16,7 @@ SECRETS = re.compile(
 
 def without_secrets(text: str) -> str:
     """The text with everything that looks like a secret replaced by stars."""
-    return SECRETS.sub(lambda match: (match["address"] or match["word"]) + "***", text)
+    return SECRETS.sub(lambda match: (match["address"] or match["path"] or match["word"]) + "***", text)
 
 
 class SecretsFilter(logging.Filter):

@@ -30,6 +30,8 @@ def log():
         '{"api_key": "hunter2", "model": "m"}',
         "POST csrfmiddlewaretoken=hunter2&x=1",
         "key sk-hunter2 was refused",
+        "Not Found: /p/hunter2-hunter2_hunter2/data.json",
+        "GET http://127.0.0.1/accounts/invitations/hunter2hunter2/?x=1",
     ],
 )
 def test_secrets_become_stars(text):

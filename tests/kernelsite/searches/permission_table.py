@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 ROLES = ("viewer", "member", "reviewer", "maintainer", "admin")
-PERSONAS = ("anonymous", "stranger", *ROLES, "removed")
-"""`stranger` is admin of another team; `removed` was an admin of this one."""
+PERSONAS = ("anonymous", "guest", "stranger", *ROLES, "removed")
+"""`guest` has a share link and no account; `stranger` is admin of another team; `removed` was an admin of this one."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Row:
 
 def answers(members, *, anonymous=302, stranger=404, removed=404, least="viewer", below=403):
     roles = {role: members if ROLES.index(role) >= ROLES.index(least) else below for role in ROLES}
-    return {"anonymous": anonymous, "stranger": stranger, **roles, "removed": removed}
+    return {"anonymous": anonymous, "guest": anonymous, "stranger": stranger, **roles, "removed": removed}
 
 
 def page(path):
@@ -64,6 +64,7 @@ S = "/searches/{search}/"
 V1 = "/api/v1/searches/{search}"
 MODEL = {"name": "other", "base_url": "http://127.0.0.1:1/v1", "model": "m"}
 LAUNCH = {"workload": "softmax", "options": {"budget": {"evaluations": 8}, "device_class": "cpu"}}
+SHARE = {"kind": "search", "id": "{search}", "title": "Shared", "days": "7", "state": "frozen", "tree": "on"}
 PRICE = {"input_usd": "1", "output_usd": "2", "valid_from": "2030-01-01"}
 
 TABLE = {
@@ -117,6 +118,31 @@ TABLE = {
             {},
             True,
         )
+    ],
+    "shares:shares": [hall("/shares/")],
+    "shares:new": [
+        Row("/shares/new/?kind=search&id={search}", answers(200, removed=403, least="member")),
+        deed("/shares/new/", "member", 200, SHARE),
+        deed("/shares/new/", "maintainer", 200, SHARE | {"code": "on"}),
+        deed("/shares/new/", "maintainer", 200, SHARE | {"transcript": "on"}),
+    ],
+    "shares:revoke": [deed("/shares/{share}/revoke", "member")],
+    "shares:extend": [
+        deed("/shares/{share}/extend", "member", data={"days": "9"}),
+        deed("/shares/{code_share}/extend", "maintainer", data={"days": "9"}),
+    ],
+    "shares:settings": [hall("/settings/sharing/", removed=403)],
+    "shares:set_rules": [
+        deed("/settings/sharing/rules", "admin", data={"longest_days": "9"}, stranger=302),
+    ],
+    # Closes links of every team, so an admin of any of them may.
+    "shares:set_site": [deed("/settings/sharing/site", "admin", data={"open": "no"}, stranger=302)],
+    "shares:page": [everybody("/p/{guest_token}/"), everybody("/p/x/", 404)],
+    "shares:data": [everybody("/p/{guest_token}/data.json"), everybody("/p/x/data.json", 404)],
+    "shares:picture": [everybody("/p/{guest_token}/picture.png"), everybody("/p/x/picture.png", 404)],
+    "shares:figure": [
+        everybody("/p/{guest_token}/figures/best-so-far.svg"),
+        everybody("/p/x/figures/best-so-far.svg", 404),
     ],
     "catalog:workloads": [hall("/workloads/")],
     "catalog:workload": [hall("/workloads/softmax/")],
@@ -205,7 +231,9 @@ TABLE = {
     ],
     "team:activity": [hall("/activity/")],
     "team:activity_csv": [hall("/activity.csv")],
-    "accounts:login": [Row("/accounts/login/", {**dict.fromkeys(PERSONAS, 302), "anonymous": 200})],
+    "accounts:login": [
+        Row("/accounts/login/", {**dict.fromkeys(PERSONAS, 302), "anonymous": 200, "guest": 200})
+    ],
     "accounts:logout": [Row("/accounts/logout/", dict.fromkeys(PERSONAS, 302), "POST", audited=False)],
     "accounts:accept": [
         everybody("/accounts/invitations/{secret}/"),

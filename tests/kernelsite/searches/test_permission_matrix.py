@@ -24,6 +24,9 @@ from kernelsite.compare.models import Comparison, SavedSet, SavedView
 from kernelsite.endpoints.models import ModelEndpoint, Price
 from kernelsite.searches.models import ModelCall, Step
 from kernelsite.searches.routing import websocket_urlpatterns
+from kernelsite.shares.document import Scope as Shown
+from kernelsite.shares.kinds import KINDS
+from kernelsite.shares.models import GuestMinute, Share
 from search.agents.llm.outcomes import Attempt, Message, ModelRequest
 
 HEAD = "name: small\nversion: '1'\ntitle: Small\n"
@@ -110,8 +113,26 @@ def world(launch, team, device, people, alice):
         "secret": secret,
         "team": team.pk,
         "token": alices.pk,
+        **shares_of(search),
         "viewer": Membership.objects.get(user=people["viewer"][0]).pk,
     }
+
+
+def shares_of(search):
+    """Two links to a search: one as usual, one with its code."""
+    ids = {}
+    for name, has_code in (("share", False), ("code_share", True)):
+        result = KINDS["search"].result(search, "Shared", Shown(code=has_code))
+        row = Share(
+            team=search.team,
+            kind="search",
+            thing_id=search.pk,
+            has_code=has_code,
+            document=result.dump(),
+            expires_at=timezone.now() + timedelta(days=1),
+        )
+        ids |= {"guest_token": row.issue(), name: row.pk}
+    return ids
 
 
 def call_of(search, endpoint):
@@ -167,8 +188,11 @@ def ask(client, row, world, headers):
 
 
 @pytest.mark.parametrize("persona", PERSONAS)
-def test_each_person_gets_the_table_s_answers(world, people, persona):
+def test_each_person_gets_the_table_s_answers(world, people, persona, monkeypatch):
+    monkeypatch.setattr(GuestMinute, "LIMIT", 10_000)
     user, token = people.get(persona, (None, "ks_nothing"))
+    if persona == "guest":
+        token = world["guest_token"]
     wrong = {}
     for name, rows in TABLE.items():
         for row in rows:
@@ -176,9 +200,12 @@ def test_each_person_gets_the_table_s_answers(world, people, persona):
             is_api = row.path.startswith("/api/v1/")
             if user is not None and not is_api:
                 client.force_login(user)
-            headers = {"Authorization": f"Bearer {token}"} if is_api else {}
+            if persona == "guest" and not row.path.startswith("/p/"):
+                # Neither what the page leaves in the browser nor the token itself opens anything else.
+                client.get(f"/p/{token}/")
+            headers = {"Authorization": f"Bearer {token}"} if is_api or persona == "guest" else {}
             status, written = ask(client, row, world, headers)
-            is_change = row.method != "GET" and row.audited and status < 400 and persona != "anonymous"
+            is_change = row.method != "GET" and row.audited and status < 400 and persona in people
             if (status, written) != (row.answers[persona], int(is_change)):
                 wrong[f"{name} {row.method} {row.path}"] = (status, written, row.answers[persona])
     assert wrong == {}
