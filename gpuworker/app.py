@@ -23,11 +23,15 @@ from gpuworker.health.valve import Valve
 from gpuworker.options import Options
 from gpuworker.outbox import Outbox
 from gpuworker.runner import Runner, StartError
+from gpuworker.validation import validate
 from gpuworker.vitals import vitals_of
 from search.records import EvaluationRequest, TaskName
+from search.validation import ValidationRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from search.validation import Validation
 
 HELLO_S = 10.0
 _FLUSH_S = 5.0
@@ -128,6 +132,18 @@ class DeviceWorker:
             self._vitals.done(request.id)
             self._outbox.put(TaskName.RECORD, {**_address(request), "evaluation": evaluation.dump()})
 
+    def validate(self, request: ValidationRequest) -> None:
+        """Validate a workload and send what is known as it comes."""
+        address = {"id": request.id, "token": request.token}
+        self._outbox.put(TaskName.VALIDATION_STARTED, address)
+
+        def tell(known: Validation) -> None:
+            self._outbox.put(TaskName.VALIDATION_ALIVE, {**address, "known": known.dump()}, passing=True)
+
+        with self._vitals.judging([f"validation-{request.id}"]):
+            found = validate(self._runner, request, tell)
+        self._outbox.put(TaskName.VALIDATION_RECORD, {**address, "known": found.dump()})
+
     def close(self) -> None:
         """End the device side and send what still waits."""
         self._stop.set()
@@ -207,3 +223,14 @@ def evaluate(self: Task, requests: list[dict[str, Any]]) -> None:
         _log.error("not a request, dropped: %s", error)
         return
     self.app.device_worker.evaluate(batch)
+
+
+@app.task(name=TaskName.VALIDATE, bind=True, Request=PromptRequest)  # type: ignore[untyped-decorator]  # as above
+def validate_workload(self: Task, request: dict[str, Any]) -> None:
+    """Validate one workload."""
+    try:
+        wanted = ValidationRequest.load(request)
+    except ValidationError as error:
+        _log.error("not a request, dropped: %s", error)
+        return
+    self.app.device_worker.validate(wanted)

@@ -23,6 +23,7 @@ from gpuworker.evaluate import evaluate, prepare
 from gpuworker.health.gpu import GaugeError
 from gpuworker.mutants.selftest import examine
 from gpuworker.shop import Shop
+from gpuworker.trial import trial
 from gpuworker.verdicts import InfrastructureError, RejectedError
 from search.records import EvaluationRequest, Tier
 from search.workload import Workload
@@ -59,12 +60,25 @@ def _answer(document: dict[str, Any], court: Court) -> dict[str, Any] | None:
         return None
     if "first_built" in document:
         return {"event": "built", "place": court.first_built(document["first_built"])}
+    if "trial" in document:
+        return _tried(document, court)
     if "baselines" in document:
         return _compared(document, court)
     if "workload" in document:
         return _examined(document, court)
     evaluation = evaluate(EvaluationRequest.load(document["request"]), court)
     return {"event": "record", "evaluation": evaluation.dump()}
+
+
+def _tried(document: dict[str, Any], court: Court) -> dict[str, Any]:
+    """The reference of a workload on one case."""
+    workload = Workload.load(document["trial"])
+    try:
+        run = trial(workload, document["case"], document["patience_s"], court)
+    except (InfrastructureError, DeviceBusyError) as error:
+        return {"event": "refused", "message": str(error)}
+    found = environment.environment(court.device.facts, workload.hash)
+    return {"event": "tried", "run": run.dump(), "environment": found.dump()}
 
 
 def _compared(document: dict[str, Any], court: Court) -> dict[str, Any]:

@@ -139,11 +139,33 @@ class Runner:
         else:
             self._quarantine.success()
 
-    def ask(self, document: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
+    def ask(
+        self, document: dict[str, Any], patience_s: float, alive: Callable[[], None] = lambda: None
+    ) -> dict[str, Any] | None:
         """One question of another kind than a request, to the judge; None when it died or took too long."""
         assert self._judge is not None
         wire.send(self._judge, document)
-        return self._receive(time.monotonic() + patience_s, lambda: None)
+        return self._receive(time.monotonic() + patience_s, alive)
+
+    def ask_again(
+        self, document: dict[str, Any], patience_s: float, alive: Callable[[], None]
+    ) -> dict[str, Any] | None:
+        """The same for a worker that goes on whatever happens: starts a device side that is gone, ends one that is stuck."""
+        try:
+            if self._judge is None:
+                self.start()
+            answer = self.ask(document, patience_s, alive)
+        except (StartError, wire.WireClosedError) as error:
+            _log.warning("the device side failed: %s", error)
+            answer = None
+        if answer is None:
+            self.close()
+        return answer
+
+    @property
+    def shut_out(self) -> str:
+        """Why the device is in quarantine; empty while it judges."""
+        return self._quarantine.reason if self._quarantine else ""
 
     def _announce(self, requests: Sequence[EvaluationRequest]) -> None:
         assert self._judge is not None

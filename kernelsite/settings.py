@@ -219,6 +219,11 @@ KERNELSITE = {
 DEVICE_SILENCE_S = float(os.environ.get("KERNELSITE_DEVICE_SILENCE_S") or 30)
 """A device says hello every 10 s; after this much silence it counts as offline."""
 
+VALIDATION_LEASE_S = float(os.environ.get("KERNELSITE_VALIDATION_LEASE_S") or 45)
+"""A worker that validates a workload says so every 5 s; after this much silence another attempt is made."""
+VALIDATION_REFERENCE_S = float(os.environ.get("KERNELSITE_VALIDATION_REFERENCE_S") or 120)
+"""A reference that takes longer on a case hangs."""
+
 # Models -------------------------------------------------------------------------------------------
 
 _SOLO = not HTTPS and not _list("KERNELSITE_HOSTS")

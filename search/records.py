@@ -216,6 +216,10 @@ class TaskName(StrEnum):
     RECORD = "searches.record"
     SWEEP = "searches.sweep"
     HELLO = "fleet.hello"
+    VALIDATE = "gpuworker.validate"
+    VALIDATION_STARTED = "validations.started"
+    VALIDATION_ALIVE = "validations.alive"
+    VALIDATION_RECORD = "validations.record"
 
 
 class Queue(StrEnum):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from gpuworker.mutants import markdown
 from gpuworker.mutants.explained import explanation
-from gpuworker.mutants.record import FEW_MARGIN, MARGIN, SelfTest
+from gpuworker.mutants.record import FEW_MARGIN, MARGIN
 from gpuworker.runner import StartError
+from search.validation import SelfTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuworker.mutants.explained import explanation
-from gpuworker.mutants.record import Outcome
+from search.validation import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpuworker.mutants.record import Honest, MutantResult, SelfTest
+    from search.validation import Honest, MutantResult, SelfTest
 
 _HEAD = """# Mutants killed
 

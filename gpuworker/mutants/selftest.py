@@ -14,19 +14,12 @@ from gpuworker import layout
 from gpuworker.clock import plain_pass
 from gpuworker.compare import expect_all, is_right
 from gpuworker.mutants import outputs
-from gpuworker.mutants.record import (
-    FEW_MARGIN,
-    MARGIN,
-    MOST_BYTES,
-    Honest,
-    MutantResult,
-    Outcome,
-    SelfTest,
-)
+from gpuworker.mutants.record import FEW_MARGIN, MARGIN, MOST_BYTES
 from gpuworker.mutants.reruns import Repeater, reruns
 from gpuworker.mutants.scene import Scene, scenes
 from gpuworker.verdicts import RejectedError
 from gpuworker.yardstick import own_patience
+from search.validation import Honest, MutantResult, Outcome, SelfTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,11 +8,13 @@ from typing import Self, TypeVar
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Max, Q
+from django.urls import reverse
 from django.utils import timezone
 
 from kernelsite.accounts.models import Team
 from kernelsite.catalog.imported import StartingCandidate, WorkloadImport
 from kernelsite.catalog.library_draft import LibraryDraft
+from kernelsite.catalog.validation import WorkloadValidation
 from kernelsite.catalog.workload_draft import WorkloadDraft
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.workload import Workload
@@ -23,6 +25,7 @@ __all__ = [
     "StartingCandidate",
     "WorkloadDraft",
     "WorkloadImport",
+    "WorkloadValidation",
     "WorkloadVersion",
     "sync_shipped",
 ]
@@ -149,6 +152,10 @@ class WorkloadVersion(Version):
                 condition=Q(status__in=WorkloadStatus.values), name="workloadversion_status"
             ),
         ]
+
+    def get_absolute_url(self) -> str:
+        """Page of the version."""
+        return reverse("catalog:workload_version", args=[self.slug, self.version])
 
     @cached_property
     def record(self) -> Workload:

@@ -176,16 +176,21 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."
 
 
+def _unseen(line: str) -> bool:
+    """Whether a line holds what nobody sees, or what stands for bytes that were no text."""
+    return bool(hidden_count(line)) or "\N{REPLACEMENT CHARACTER}" in line
+
+
 def _invisible(definition: str) -> list[Problem]:
     """What is shown must be what is judged."""
     return [
         Problem(
             place=DEFINITION,
             line=number,
-            text=f"Holds a character that cannot be seen: {visible(line)[:100]}",
+            text=f"Holds a character that cannot be seen or read: {visible(line)[:100]}",
         )
         for number, line in enumerate(definition.split("\n"), 1)
-        if hidden_count(line)
+        if _unseen(line)
     ][:10]
 
 
@@ -237,8 +242,10 @@ def _reference_problems(text: str) -> Iterator[Problem]:
         )
         return
     for number, line in enumerate(text.split("\n"), 1):
-        if hidden_count(line):
-            yield _in_reference(f"Holds a character that cannot be seen: {visible(line)[:100]}", number)
+        if _unseen(line):
+            yield _in_reference(
+                f"Holds a character that cannot be seen or read: {visible(line)[:100]}", number
+            )
             return
     try:
         tree = parsed(REFERENCE, check_source(REFERENCE, data))

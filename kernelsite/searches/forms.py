@@ -196,7 +196,7 @@ class LaunchForm(forms.Form):
         self.secrets: list[Finding] = []
         self._choice("models").queryset = ModelEndpoint.objects.of_team(team).usable()
         self.fields["transcript"].choices = transcript_choices(team)  # type: ignore[attr-defined]  # as below
-        self._choice("workload").queryset = WorkloadVersion.objects.visible_to(team)
+        self._choice("workload").queryset = WorkloadVersion.objects.visible_to(team).launchable()
         self._choice("library").queryset = LibraryVersion.objects.visible_to(team).filter(
             status=LibraryStatus.PUBLISHED
         )

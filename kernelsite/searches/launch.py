@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from django.db import IntegrityError, transaction
 from pydantic import Field
 
+from kernelsite.catalog import standing
 from kernelsite.searches import dispatch, events, recorded
 from kernelsite.searches.code_version import code_version
 from kernelsite.searches.holds import is_walled
@@ -89,6 +90,8 @@ class Order:
         agent = options.agent or default_agent(options.device_class)
         _must_be_among("strategy", options.strategy, STRATEGIES)
         _must_be_among("agent", agent, [*AGENTS, *WITH_A_MODEL])
+        if problem := standing.problem(self.workload, options.device_class):
+            raise LaunchError("workload", problem)
         if problem := recorded.problem(options.device_class, self.workload.record):
             raise LaunchError("device_class", problem)
         if options.stages.review and STRATEGIES[options.strategy].retain is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Q
 from django.utils import timezone
 
+from kernelsite.catalog import validations
 from kernelsite.celery import app
 from kernelsite.searches import attempts, dispatch, ledger, proposals
 from kernelsite.searches.limits import limits, seconds
@@ -42,6 +43,8 @@ class Found:
     resent_drafts: int
     woken_searches: int
     expired_calls: int
+    lost_validations: int
+    resent_validations: int
 
     @property
     def total(self) -> int:
@@ -59,6 +62,8 @@ def sweep() -> Found:
         resent_drafts=_resend_drafts(now),
         woken_searches=_wake(now),
         expired_calls=_expire_calls(now),
+        lost_validations=validations.lose_expired(),
+        resent_validations=validations.resend(queued_messages),
     )
 
 

@@ -1,15 +1,18 @@
 // Parts of a page that follow the server: the page is fetched again every few seconds, and what changed is swapped.
-// While the server does not answer, the parts say since when they are old.
+// While the server does not answer, the parts say since when they are old. A part that the server no longer marks is done.
 import { $, $$, el, icon } from "./dom.js";
 import { clock } from "./format.js";
 
 const parts = $$("[data-refresh]");
 const period = Math.min(...parts.map((part) => Number(part.dataset.refresh)));
 let seen = new Date();
+let timer = 0;
 
 function swap(part, page) {
   const fresh = $(`#${part.id}`, page);
-  if (!fresh || fresh.innerHTML === part.dataset.last || part.contains(document.activeElement)) return;
+  if (!fresh || part.contains(document.activeElement)) return;
+  if (!fresh.dataset.refresh) delete part.dataset.refresh;
+  if (fresh.innerHTML === part.dataset.last) return;
   part.dataset.last = fresh.innerHTML;
   part.replaceChildren(...fresh.childNodes);
 }
@@ -31,10 +34,11 @@ async function refresh() {
   } catch {
     stale();
   }
+  if (!parts.some((part) => part.dataset.refresh)) clearInterval(timer);
 }
 
 if (parts.length) {
   for (const part of parts) part.dataset.last = part.innerHTML;
-  setInterval(refresh, period * 1000);
+  timer = setInterval(refresh, period * 1000);
 }
 for (const select of $$("[data-submit]")) select.addEventListener("change", () => select.form.submit());

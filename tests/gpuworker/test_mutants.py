@@ -7,7 +7,7 @@ import torch
 
 from gpuworker.mutants import command, markdown, rounding
 from gpuworker.mutants.outputs import PLACES, VALUES
-from gpuworker.mutants.record import Honest, MutantResult, Outcome, SelfTest
+from search.validation import Honest, MutantResult, Outcome, SelfTest
 from search.workload import DType
 
 GENERATOR = torch.Generator().manual_seed(3)

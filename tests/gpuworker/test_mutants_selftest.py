@@ -12,9 +12,10 @@ import pytest
 from gpuworker import state
 from gpuworker.mutants import command
 from gpuworker.mutants.explained import EXPLAINED
-from gpuworker.mutants.record import MOST_BYTES, Outcome
+from gpuworker.mutants.record import MOST_BYTES
 from gpuworker.options import Options
 from gpuworker.runner import Runner, StartError
+from search.validation import Outcome
 from search.workload import Case, DType, ScalarInput, Tensor, Tolerance, VarAxis, Workload, shipped_workloads
 
 ROOT = Path(__file__).parents[2]

@@ -146,7 +146,34 @@ TABLE = {
     ],
     "catalog:workloads": [hall("/workloads/")],
     "catalog:workload": [hall("/workloads/softmax/")],
-    "catalog:workload_version": [hall("/workloads/softmax/v/1/")],
+    "catalog:workload_version": [hall("/workloads/softmax/v/1/"), page("/workloads/rows/v/1/")],
+    "catalog:workloads_csv": [hall("/workloads/workloads.csv")],
+    "catalog:workload_diff": [hall("/workloads/diff/"), page("/workloads/diff/?old=rows@1&new=softmax@1")],
+    "catalog:workload_new": [
+        form("/workloads/new/", "member"),
+        deed("/workloads/new/", "member", data={"name": "fresh", "title": ""}, stranger=302),
+    ],
+    "catalog:workload_fork": [
+        form("/workloads/softmax/v/1/fork/", "member"),
+        deed("/workloads/rows/v/1/fork/", "member", data={"name": "fresh"}),
+    ],
+    "catalog:workload_act": [
+        deed("/workloads/rows/v/1/edit/", "member"),
+        deed("/workloads/rows/v/1/validate/", "member"),
+        deed("/workloads/rows/v/1/acknowledge/", "member", audited=False),
+        deed("/workloads/rows/v/1/retire/", "member"),
+    ],
+    "catalog:workload_draft": [
+        page("/workloads/drafts/begun/"),
+        deed("/workloads/drafts/begun/", "member", data={"step": "save"}, audited=False, removed=404),
+        deed("/workloads/drafts/sound/", "member", data={"step": "validate"}, removed=404),
+        deed("/workloads/drafts/sound/", "member", data={"step": "publish"}, removed=404),
+        deed("/workloads/drafts/begun/", "member", data={"step": "discard"}, removed=404),
+    ],
+    "catalog:workload_check": [
+        deed("/workloads/drafts/begun/check/", "member", 200, audited=False, removed=404)
+    ],
+    "catalog:validation_cancel": [deed("/workloads/validations/{validation}/cancel/", "member")],
     "catalog:libraries": [hall("/libraries/")],
     "catalog:library": [hall("/libraries/core/")],
     "catalog:library_version": [hall("/libraries/core/v/{library}/")],

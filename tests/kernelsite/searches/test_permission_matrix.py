@@ -19,7 +19,8 @@ from grown import grow
 from permission_table import PERSONAS, ROLES, SOCKETS, TABLE
 
 from kernelsite.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Scope, Team
-from kernelsite.catalog import library_publish
+from kernelsite.catalog import library_publish, validations, workload_publish
+from kernelsite.catalog.models import WorkloadDraft
 from kernelsite.compare.models import Comparison, SavedSet, SavedView
 from kernelsite.endpoints.models import ModelEndpoint, Price
 from kernelsite.searches.models import ModelCall, Step
@@ -28,6 +29,7 @@ from kernelsite.shares.document import Scope as Shown
 from kernelsite.shares.kinds import KINDS
 from kernelsite.shares.models import GuestMinute, Share
 from search.agents.llm.outcomes import Attempt, Message, ModelRequest
+from search.workload import shipped_workload
 
 HEAD = "name: small\nversion: '1'\ntitle: Small\n"
 ACTION = """\
@@ -98,6 +100,7 @@ def world(launch, team, device, people, alice):
     library_publish.new_draft(team, alice, "small", SMALL)
     ours = {name: text.replace("small", "ours") for name, text in SMALL.items()}
     library_publish.publish(library_publish.new_draft(team, alice, "ours", ours), alice)
+    validation = workloads_of(team, alice)
     invitation = Invitation(team=team, email="bob@example.org", created_by=alice)
     secret = invitation.issue()
     alices = ApiToken.objects.get(user=alice)
@@ -107,6 +110,7 @@ def world(launch, team, device, people, alice):
         "comparison": comparison.pk,
         "library": search.library.version,
         "device": device.pk,
+        "validation": validation.pk,
         "endpoint": endpoint.pk,
         "price": price.pk,
         "invitation": invitation.pk,
@@ -133,6 +137,17 @@ def shares_of(search):
         )
         ids |= {"guest_token": row.issue(), name: row.pk}
     return ids
+
+
+def workloads_of(team, user):
+    """A published workload with a validation under way, an empty draft and a sound one."""
+    softmax = shipped_workload("softmax")
+    workload_publish.begin(team, user, "begun", "Begun")
+    for name in ("rows", "sound"):
+        workload = softmax.model_copy(update={"name": name})
+        workload_publish.create_draft(team, user, workload, "a file")
+    row = workload_publish.publish(WorkloadDraft.objects.get(slug="rows"), user)
+    return validations.request(team, user, row.record, row.slug, "h200")[0]
 
 
 def call_of(search, endpoint):
