@@ -9,7 +9,10 @@
 | `KERNELSITE_HOSTS` | names under which the site is reached, comma-separated, besides this machine's own |
 | `KERNELSITE_HTTPS` | `1` when it is reached by https only: secure cookies, HSTS, hashed static files |
 | `KERNELSITE_PROXIES` | number of reverse proxies in front, whose forwarding headers are believed; 0 by default |
-| `KERNELSITE_MODEL_HOSTS` | hosts that model endpoints may name: `public`, `loopback` (this machine too) or `private` (any network); `loopback` by default where only this machine reaches the site, else `public` |
+| `KERNELSITE_SITE_URL` | address of the site as people type it, for links in mails and webhooks; `up` gives its own |
+| `KERNELSITE_MAIL` | mail server, e.g. `smtp+tls://user:password@host:587`, `smtps://` or `smtp://`; mails are files in `var/mail` by default |
+| `KERNELSITE_MAIL_FROM` | sender of mails |
+| `KERNELSITE_MODEL_HOSTS` | hosts that model endpoints and webhooks may name: `public`, `loopback` (this machine too) or `private` (any network); `loopback` by default where only this machine reaches the site, else `public` |
 | `KERNELSITE_MODEL_KEY_SECRETS` | words that seal providers' keys, newest first, comma-separated; the signing key by default |
 | `KERNELSITE_SHARING` | `0` closes every share link, whatever admins say; `1` by default |
 | `KERNELSITE_LOG_LEVEL` | `INFO` by default |
@@ -24,6 +27,7 @@ import secrets
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 
@@ -83,6 +87,7 @@ INSTALLED_APPS = [
     "kernelsite.catalog",
     "kernelsite.fleet",
     "kernelsite.endpoints",
+    "kernelsite.notices",
     "kernelsite.searches",
     "kernelsite.compare",
     "kernelsite.reviews",
@@ -238,6 +243,8 @@ SHARING = os.environ.get("KERNELSITE_SHARING", "1").lower() not in {"0", "false"
 
 # People ---------------------------------------------------------------------------------------------
 
+SESSION_ENGINE = "kernelsite.accounts.session_store"
+PASSWORD_RESET_TIMEOUT = 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -250,6 +257,25 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "accounts:login"
+
+# Mail: written into a folder until a server is named --------------------------------------------------
+
+SITE_URL = (os.environ.get("KERNELSITE_SITE_URL") or "http://localhost:8000").rstrip("/")
+"""Root of the links in mails and webhooks; never taken from a request, whose Host header is a stranger's."""
+_MAIL = urlsplit(os.environ.get("KERNELSITE_MAIL") or "folder:")
+if _MAIL.scheme not in {"folder", "smtp", "smtp+tls", "smtps"}:
+    raise ValueError("KERNELSITE_MAIL looks like smtp+tls://user:password@host:587, smtps:// or smtp://")
+EMAIL_BACKEND = (
+    f"django.core.mail.backends.{'filebased' if _MAIL.scheme == 'folder' else 'smtp'}.EmailBackend"
+)
+EMAIL_FILE_PATH = VAR / "mail"
+EMAIL_HOST, EMAIL_PORT = _MAIL.hostname or "localhost", _MAIL.port or (465 if _MAIL.scheme == "smtps" else 25)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_MAIL.username or ""), unquote(_MAIL.password or "")
+EMAIL_USE_TLS, EMAIL_USE_SSL = _MAIL.scheme == "smtp+tls", _MAIL.scheme == "smtps"
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = (
+    os.environ.get("KERNELSITE_MAIL_FROM") or f"Kernelsite <kernelsite@{urlsplit(SITE_URL).hostname}>"
+)
 
 # Static files: hashed names where they were collected, straight from their folders on a laptop ----------
 

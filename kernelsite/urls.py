@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("kernelsite.searches.worker_urls")),
     path("", include("kernelsite.shares.urls")),
     path("settings/models/", include("kernelsite.endpoints.urls")),
+    path("", include("kernelsite.notices.urls")),
     path("", include("kernelsite.accounts.team_urls")),
     path("accounts/", include("kernelsite.accounts.urls")),
     path("api/", include("kernelsite.api.urls")),

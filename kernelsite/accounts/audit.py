@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kernelsite.accounts.addresses import client_address
-from kernelsite.accounts.models import AuditEntry
+from kernelsite.accounts.models import AuditEntry, Team
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from django.contrib.auth.models import User
     from django.db.models import Model
+    from django.http import HttpRequest
 
     from kernelsite.accounts.middleware import TeamRequest
-    from kernelsite.accounts.models import Team
 
 
 def record(
@@ -28,6 +29,21 @@ def record(
     """Write that the person of a request did something to a thing of the present team; values are plain JSON."""
     if request.team is not None:
         write(request, request.team, verb, thing, {"before": before, "after": after, "reason": reason})
+
+
+def write_of_person(request: HttpRequest, user: User, verb: str) -> None:
+    """Write into the trail of each of a person's teams what they did to their account while not logged in."""
+    for team in Team.objects.filter(memberships__user=user):
+        AuditEntry.objects.create(
+            team_id=team.pk,
+            actor_id=user.pk,
+            actor=user.get_username()[:150],
+            verb=verb,
+            kind=str(user._meta.verbose_name)[:40],
+            object_id=user.pk,
+            name=str(user)[:200],
+            address=client_address(request),
+        )
 
 
 def write(request: TeamRequest, team: Team, verb: str, thing: Model, told: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from kernelsite.accounts import audit
 from kernelsite.accounts.middleware import CHOSEN
 from kernelsite.accounts.models import Invitation, Membership
 from kernelsite.accounts.roles import Act, may, role_in
+from kernelsite.accounts.session_store import note_place
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -86,5 +87,6 @@ def _join(request: TeamRequest, row: Invitation, user: User) -> None:
     Membership.objects.get_or_create(team=row.team, user=user, defaults={"role": row.role})
     if not request.user.is_authenticated:
         login(request, user)
+        note_place(request)
     request.session[CHOSEN] = row.team_id
     audit.write(request, row.team, "join", row, {"after": {"role": row.role}})

@@ -1,12 +1,17 @@
-"""`request.team` and `request.role`: the team that the logged-in user works in, and what they are in it."""
+"""`request.team` and `request.role`: the team that the logged-in user works in, and what they are in it.
+
+`request.profile` is how the site looks to them; times of the page are in its zone.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from django.http import HttpRequest
+from django.utils import timezone
 
-from kernelsite.accounts.models import Membership, Role, Team
+from kernelsite.accounts.models import Membership, Profile, Role, Team
+from kernelsite.accounts.session_store import note_sight
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +27,7 @@ class TeamRequest(HttpRequest):
 
     team: Team | None
     role: Role | None
+    profile: Profile
 
 
 def team(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -31,7 +37,12 @@ def team(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
         place = _place(request)
         request.team = place.team if place else None  # type: ignore[attr-defined]  # makes it a TeamRequest
         request.role = Role(place.role) if place else None  # type: ignore[attr-defined]
-        return get_response(request)
+        profile = Profile.objects.of(place.user) if place else Profile()
+        request.profile = profile  # type: ignore[attr-defined]
+        if request.user.is_authenticated:
+            note_sight(request)
+        with timezone.override(profile.zone):
+            return get_response(request)
 
     return with_team
 
@@ -40,6 +51,8 @@ def _place(request: HttpRequest) -> Membership | None:
     """The membership that was chosen, else the first one; a choice that was taken away is passed over."""
     if not request.user.is_authenticated:
         return None
-    places = list(Membership.objects.filter(user=request.user.pk).select_related("team").order_by("id"))
+    places = list(
+        Membership.objects.filter(user=request.user.pk).select_related("team", "user__profile").order_by("id")
+    )
     chosen = request.session.get(CHOSEN) if len(places) > 1 else None
     return next((place for place in places if place.team_id == chosen), places[0] if places else None)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from kernelsite.accounts import audit
+from kernelsite.accounts import audit, bell
 from kernelsite.accounts.middleware import CHOSEN
 from kernelsite.accounts.models import Invitation, Membership, Role, Team
 from kernelsite.accounts.roles import NEEDS, Act, asks, may
@@ -145,6 +145,7 @@ def _is_last_admin(row: Membership) -> bool:
 
 def _change(request: TeamRequest, row: Membership, role: str) -> None:
     before = {"role": row.role}
+    bell.ring_later(row.user_id)
     if role == "removed":
         audit.record(request, "remove", row, before=before)
         row.delete()

@@ -40,6 +40,7 @@ class Act(StrEnum):
     WRITE_WORKLOADS = "write workloads"
     KEEP_DEVICES = "drain or enable devices"
     KEEP_MODELS = "change models, their keys and prices"
+    KEEP_WEBHOOKS = "add, change or test webhooks"
     KEEP_TEAM = "invite people, change roles or remove members"
     REVOKE_TOKENS = "revoke tokens of other people"
 
@@ -57,6 +58,7 @@ NEEDS: dict[Act, Role] = {
     Act.WRITE_WORKLOADS: Role.MEMBER,
     Act.KEEP_DEVICES: Role.MAINTAINER,
     Act.KEEP_MODELS: Role.MAINTAINER,
+    Act.KEEP_WEBHOOKS: Role.MAINTAINER,
     Act.KEEP_TEAM: Role.ADMIN,
     Act.REVOKE_TOKENS: Role.ADMIN,
 }

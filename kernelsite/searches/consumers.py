@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.db import DatabaseError
 from django.utils import timezone
+from redis.exceptions import RedisError
 
+from kernelsite.accounts import bell as doorbell
 from kernelsite.searches import live
 from kernelsite.searches.feed import feed_of
 from kernelsite.searches.limits import limits
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+log = logging.getLogger(__name__)
 
 
 class SearchConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels ships no types
@@ -36,6 +44,8 @@ class SearchConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # chann
             return
         self.bell = asyncio.Event()
         self.feed.attach(self.bell)
+        # Not awaited: a socket opens although the broker does not answer.
+        self.joining = asyncio.create_task(self._hear(self.channel_layer.group_add))
         await self.accept()
         self.open_sockets.add(self)
         await self._frame("hello", v=1, epoch=state.epoch, seq=state.seq, hb=limits().heartbeat_s)
@@ -47,6 +57,20 @@ class SearchConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # chann
         if self.pump is not None:
             self.pump.cancel()
             self.feed.detach(self.bell)
+            self.joining.cancel()
+            await self._hear(self.channel_layer.group_discard)
+
+    async def user_changed(self, _: dict[str, Any]) -> None:
+        """Log-out, removal or another role: look at once whether this person may still watch."""
+        self.bell.set()
+
+    async def _hear(self, change: Callable[[str, str], Awaitable[None]]) -> None:
+        """Join or leave the group of the person; without it the next heartbeat does what a bell would have."""
+        try:
+            async with asyncio.timeout(live.LAYER_S):
+                await change(doorbell.group(self.watcher.user_id or 0), self.channel_name)
+        except (RedisError, OSError, TimeoutError) as error:
+            log.info("user %s: no bell, %s", self.watcher.user_id, error)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
         """Take `sync`, at most one a second; anything else is ignored."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelsite.searches import attempts, dispatch, events, fold, holds
+from kernelsite.searches import attempts, dispatch, events, fold, holds, tidings
 from kernelsite.searches.models import Search, Step, StepState, TransitionError
 from search.records import EventKind, SearchState
 from search.steps import Outcome
@@ -76,6 +76,7 @@ def fail(search_id: int, reason: str) -> None:
         _drop_steps(search, reason)
         search.move(SearchState.FAILED, reason=reason)
         events.append(search, EventKind.RESULT, f"{search.state}: {search.reason}")
+        tidings.ended(search)
 
 
 def _drop_steps(search: Search, why: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from kernelsite.searches import attempts, dispatch, events, fold, gate, holds, proposals, recorded
+from kernelsite.searches import attempts, dispatch, events, fold, gate, holds, proposals, recorded, tidings
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import Evaluation, Search, Step, StepState, Structure
 from kernelsite.searches.rows import wall_seconds
@@ -143,6 +143,7 @@ def _finish(search: Search, plan: Plan) -> None:
         return
     _restate_structures(search)
     events.append(search, EventKind.RESULT, f"{search.state}: {search.reason}")
+    tidings.ended(search)
 
 
 def launch(search: Search, item: Item) -> Step:
@@ -245,3 +246,4 @@ def _crown(search: Search, result: SearchResult) -> None:
     confirmed = ", confirmed" if result.best_confirmed else ""
     text = f"best {evaluation.key}: {result.speedup.value:.3g}x over {evaluation.baseline}{confirmed}"
     events.append(search, EventKind.BEST, text)
+    tidings.best_changed(search)

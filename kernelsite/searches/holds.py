@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from kernelsite.fleet.models import Device
-from kernelsite.searches import dispatch, events
+from kernelsite.searches import dispatch, events, tidings
 from kernelsite.searches.ledger import CallStop
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import AtCap, ModelCall, Search, Step, StepState
@@ -55,6 +55,7 @@ def _hold_at_cap(search: Search, step: Step, stop: CallStop) -> bool:
         return False
     reason = f"{stop.reason}. Extend the cap, or stop the search"
     _wait(search, step, CallStop(reason, WaitReason.BUDGET))
+    tidings.needs_a_person(search, reason)
     return True
 
 
@@ -79,6 +80,7 @@ def pause(search: Search, reason: str) -> None:
     search.move(SearchState.PAUSED, reason=reason)
     search.lease_owner, search.lease_until = "", None
     events.append(search, EventKind.STATE, f"paused: {reason}")
+    tidings.needs_a_person(search, reason)
 
 
 def release(search: Search) -> None:

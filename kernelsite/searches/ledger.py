@@ -17,7 +17,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from kernelsite.endpoints.models import ModelEndpoint
-from kernelsite.searches import events
+from kernelsite.searches import events, tidings
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import CallState, ModelCall, Search, Step, StepState
 from search.agents.llm.ledger import charge_of, refusal
@@ -191,7 +191,10 @@ def _tell(search: Search, call: ModelCall, before: tuple[int, float]) -> None:
         for share in WARNINGS:
             if cap and was < share * cap <= now:
                 spent = f"{now:,} of {cap:,} tokens" if name == "tokens" else f"{now:.4f} of {cap:.4f} USD"
-                events.append(search, EventKind.BUDGET, f"{share:.0%} of the cap on {name} is spent: {spent}")
+                told = f"{share:.0%} of the cap on {name} is spent: {spent}"
+                events.append(search, EventKind.BUDGET, told)
+                if share == WARNINGS[-1]:
+                    tidings.cap_is_near(search, name, told)
 
 
 def _tell_model(search: Search, call: ModelCall) -> None:

@@ -9,10 +9,8 @@ from urllib.parse import parse_qsl
 
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.sessions.models import Session
-from django.utils import timezone
 
-from kernelsite.accounts.models import Membership
+from kernelsite.accounts.models import Membership, Session
 from kernelsite.searches.limits import limits
 from kernelsite.searches.models import Search
 from kernelsite.searches.snapshot import events_after
@@ -27,6 +25,8 @@ TOO_FAR_BEHIND = 1000
 """A client that lacks more is told to fetch the snapshot."""
 ECHO_S = 0.15
 SYNC_GAP_S = 1.0
+LAYER_S = 2.0
+"""How long a socket waits for the broker to take it into a group."""
 LONGEST_MESSAGE = 1000
 CROWD, CROWD_GAP_S = 100, 0.5
 
@@ -102,7 +102,7 @@ def _allowed(team: int, watchers: set[Watcher]) -> set[Watcher]:
     keys = {watcher.session_key for watcher in watchers} - {None}
     members = Membership.objects.filter(team=team, user__in=people, user__is_active=True)
     member_ids = set(members.values_list("user_id", flat=True)) if people else set()
-    sessions = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+    sessions = Session.objects.live().filter(session_key__in=keys)
     live_keys = set(sessions.values_list("session_key", flat=True)) if keys else set()
     return {
         watcher

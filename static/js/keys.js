@@ -19,6 +19,7 @@ function step(by) {
 }
 
 function press(event) {
+  if (document.documentElement.dataset.shortcuts === "off") return;
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || $("dialog[open]")) return;
   const { key } = event;
   const place = Date.now() - leader < 1200 && /^[a-z]$/.test(key) ? $(`[data-go="${key}"]`) : null;

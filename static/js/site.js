@@ -28,12 +28,21 @@ async function count(chip) {
   if (document.visibilityState !== "visible") return;
   const number = $(".num", chip);
   try {
-    const { running } = await (await fetch(chip.dataset.count)).json();
+    const { running, unread } = await (await fetch(chip.dataset.count)).json();
     number.textContent = running;
     chip.hidden = running === 0;
+    ring(unread);
   } catch {
     number.textContent = "?";
   }
+}
+
+function ring(unread) {
+  const bell = $("#bell");
+  if (!bell || unread === undefined) return;
+  bell.setAttribute("aria-label", unread ? `Notifications, ${unread} unread` : "Notifications");
+  $(".badge", bell).textContent = unread;
+  $(".badge", bell).hidden = unread === 0;
 }
 
 document.addEventListener("click", (event) => {

@@ -9,6 +9,8 @@
     // Storage may be forbidden; the system's theme and a wide rail are then right.
   }
   if (rail === "folded") document.documentElement.dataset.rail = rail;
+  // What was chosen in this browser goes before what the profile says.
+  if (theme === "system") delete document.documentElement.dataset.theme;
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   document.documentElement.classList.add("js");
 })();

@@ -18,7 +18,7 @@ function choose(theme) {
 
 function show() {
   const theme = document.documentElement.dataset.theme || "system";
-  for (const button of $$("[data-theme-choice]")) button.setAttribute("aria-pressed", String(button.dataset.themeChoice === theme));
+  for (const button of $$("button[data-theme-choice]")) button.setAttribute("aria-pressed", String(button.dataset.themeChoice === theme));
 }
 
 export function wireTheme() {

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from kernelsite.catalog.models import LibraryVersion, WorkloadVersion
 from kernelsite.fleet.models import Device
+from kernelsite.notices.models import Receipt
 from kernelsite.searches.models import AttemptState, Evaluation, Search
 from kernelsite.searches.models.search import FINAL
 from kernelsite.searches.progress import etas, records
@@ -81,8 +82,10 @@ def _week(request: TeamRequest) -> dict[str, float | None]:
 
 @require_GET
 def running_json(request: TeamRequest) -> JsonResponse:
-    """How many searches of the team have not ended; the chip in the top bar asks now and then."""
-    return JsonResponse({"running": Search.objects.of_team(request.team).exclude(state__in=FINAL).count()})
+    """How many searches of the team have not ended, and what the person has not read; the top bar asks now and then."""
+    running = Search.objects.of_team(request.team).exclude(state__in=FINAL).count()
+    unread = Receipt.objects.of(request.user, request.team).unread().count()
+    return JsonResponse({"running": running, "unread": unread})
 
 
 @require_GET

@@ -60,9 +60,17 @@ def everybody(path, status=200):
     return Row(path, dict.fromkeys(PERSONAS, status))
 
 
+def own_affair(path, method="GET", data=None, status=302):
+    """A person's own, in a team or not; POSTs among them are told to nobody."""
+    return Row(path, answers(status, stranger=status, removed=status), method, data or {}, audited=False)
+
+
 S = "/searches/{search}/"
 V1 = "/api/v1/searches/{search}"
 MODEL = {"name": "other", "base_url": "http://127.0.0.1:1/v1", "model": "m"}
+W = "/settings/webhooks/{webhook}/"
+HOOK = {"name": "chat", "url": "http://127.0.0.1:9/x", "style": "slack", "events": ["record"]}
+LOOK = {"theme": "dark", "density": "roomy", "time_zone": "UTC", "shortcuts": "on"}
 LAUNCH = {"workload": "softmax", "options": {"budget": {"evaluations": 8}, "device_class": "cpu"}}
 SHARE = {"kind": "search", "id": "{search}", "title": "Shared", "days": "7", "state": "frozen", "tree": "on"}
 PRICE = {"input_usd": "1", "output_usd": "2", "valid_from": "2030-01-01"}
@@ -224,6 +232,31 @@ TABLE = {
         deed("/settings/models/{endpoint}/disable", "maintainer"),
         deed("/settings/models/{endpoint}/delete", "maintainer"),
     ],
+    "notices:inbox": [hall("/notices/")],
+    "notices:read": [own_affair("/notices/read", "POST")],
+    "notices:settings": [hall("/settings/notifications/"), own_affair("/settings/notifications/", "POST")],
+    "notices:webhooks": [hall("/settings/webhooks/")],
+    "notices:new_webhook": [deed("/settings/webhooks/new", "maintainer", 200, HOOK, stranger=200)],
+    "notices:webhook": [page(W), deed(W, "maintainer", data=HOOK, removed=404)],
+    "notices:act": [
+        deed(W + "off", "maintainer"),
+        deed(W + "on", "maintainer"),
+        deed(W + "secret", "maintainer", 200),
+        deed(W + "delete", "maintainer"),
+    ],
+    "notices:again": [deed(W + "deliveries/{delivery}/again", "maintainer")],
+    "team:profile": [hall("/settings/profile/"), own_affair("/settings/profile/", "POST", LOOK)],
+    # Nobody in this table has a password, so none is the right one.
+    "team:email": [own_affair("/settings/profile/address", "POST", status=422)],
+    "team:password": [own_affair("/settings/profile/password", "POST", status=422)],
+    "team:end_sessions": [
+        Row(
+            "/settings/profile/sessions",
+            answers(302, stranger=302, removed=302),
+            "POST",
+            {"which": "others"},
+        )
+    ],
     "team:team": [hall("/settings/team/", removed=403)],
     "team:invite": [
         deed(
@@ -262,6 +295,12 @@ TABLE = {
         Row("/accounts/login/", {**dict.fromkeys(PERSONAS, 302), "anonymous": 200, "guest": 200})
     ],
     "accounts:logout": [Row("/accounts/logout/", dict.fromkeys(PERSONAS, 302), "POST", audited=False)],
+    "accounts:forgotten": [
+        everybody("/accounts/forgotten/"),
+        Row("/accounts/forgotten/", dict.fromkeys(PERSONAS, 200), "POST", {"email": "a@example.org"}, False),
+    ],
+    "accounts:reset_confirm": [everybody("/accounts/reset/x/y/")],
+    "accounts:address": [Row("/accounts/address/x/", answers(404))],
     "accounts:accept": [
         everybody("/accounts/invitations/{secret}/"),
         everybody("/accounts/invitations/x/", 404),

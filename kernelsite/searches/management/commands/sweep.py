@@ -1,4 +1,4 @@
-"""`manage.py sweep`: looks for lost work every few seconds until it is stopped."""
+"""`manage.py sweep`: looks for lost work every few seconds until it is stopped, and sends notices beside it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.db import OperationalError, close_old_connections
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
+from kernelsite.notices import courier
 from kernelsite.searches.limits import limits
 from kernelsite.searches.sweeper import sweep
 
@@ -31,6 +32,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """A database or broker that is away for a while does not end the loop."""
+        if not options["once"]:
+            courier.start()
         while True:
             try:
                 found = sweep()
@@ -40,5 +43,6 @@ class Command(BaseCommand):
                 log.warning("sweep put off: %s", error)
             close_old_connections()
             if options["once"]:
+                courier.deliver_due()
                 return
             time.sleep(limits().sweep_interval_s)
