@@ -164,6 +164,7 @@ class _Reader:
 
 
 def _line(event: yaml.Event) -> int:
+    assert event.start_mark is not None, "parsed from text"
     return int(event.start_mark.line) + 1
 
 
@@ -227,7 +228,7 @@ class _Dumper(yaml.SafeDumper):
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         """What a plain word would be read as: the reader's rules, not those of YAML 1.1."""
         if kind is not yaml.ScalarNode or not implicit[0]:
-            return str(super().resolve(kind, value, implicit))
+            return str(super().resolve(kind, value, implicit))  # type: ignore[no-untyped-call]  # its stub has none
         return f"tag:yaml.org,2002:{_word_kind(value)}"
 
 

@@ -49,6 +49,8 @@ TONES: dict[str, tuple[str, str]] = {
     "draining": ("pause", "warn"),
     "drained": ("pause", "warn"),
     "shut out": ("alert", "bad"),
+    "passed": ("check", "good"),
+    "cancelled": ("minus", "quiet"),
     "published": ("check", "good"),
     "retired": ("minus", "quiet"),
     "pass": ("check", "good"),

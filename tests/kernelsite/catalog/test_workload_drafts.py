@@ -10,7 +10,7 @@ from kernelsite.catalog import workload_publish, workload_report
 from kernelsite.catalog.models import WorkloadDraft, WorkloadVersion, sync_shipped
 from kernelsite.catalog.workload_publish import WorkloadRefusedError, create_draft
 from search.workload import shipped_workload
-from tests.kernelsite.catalog.workload_texts import REFERENCE, SOFTMAX
+from tests.kernelsite.workload_texts import REFERENCE, SOFTMAX
 
 pytestmark = pytest.mark.django_db
 

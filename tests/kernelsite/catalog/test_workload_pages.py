@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from kernelsite.accounts.models import AuditEntry, Membership, Team
 from kernelsite.catalog import workload_publish, workload_report
 from kernelsite.catalog.models import WorkloadDraft, WorkloadValidation, WorkloadVersion, sync_shipped
-from tests.kernelsite.catalog.workload_texts import REFERENCE, SOFTMAX
+from tests.kernelsite.workload_texts import REFERENCE, SOFTMAX
 
 pytestmark = pytest.mark.django_db
 DRAFT = "/workloads/drafts/mine/"

@@ -8,7 +8,7 @@ import pytest
 
 from kernelsite.catalog import workload_report, workload_text
 from search.workload import Case, DType, RandomInput, Tensor, Workload, shipped_workloads
-from tests.kernelsite.catalog.workload_texts import REFERENCE, SOFTMAX
+from tests.kernelsite.workload_texts import REFERENCE, SOFTMAX
 
 
 @pytest.mark.parametrize("workload", shipped_workloads().values(), ids=lambda each: each.name)
