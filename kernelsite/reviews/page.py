@@ -13,6 +13,7 @@ from kernelsite.accounts.roles import Act, may
 from kernelsite.reviews.deeds import CHECKLIST, ReviewError, best_of, present
 from kernelsite.reviews.gates import gates
 from kernelsite.reviews.models import Entry, EntryKind, Review
+from kernelsite.reviews.models.review import FACTS
 from kernelsite.reviews.releasing import needed
 from kernelsite.reviews.standing import Stand, approvals, objections, stands
 from kernelsite.reviews.subject import Subject
@@ -63,7 +64,7 @@ def review(request: TeamRequest, review_id: int) -> HttpResponse:
 
 def own_review(request: TeamRequest, review_id: int) -> Review:
     """The review, when it is the team's."""
-    rows = Review.objects.of_team(request.team).with_facts().select_related("team", "release")
+    rows = Review.objects.of_team(request.team).select_related(*FACTS, "team", "release")
     return get_object_or_404(rows, pk=review_id)
 
 

@@ -15,6 +15,7 @@ from kernelsite.searches.pages import takeaway
 from kernelsite.searches.pages.downloads import attachment
 from kernelsite.searches.pages.sources import shown_sources
 from search.formats import hf_kernels
+from search.formats.archives import packed
 from search.formats.format import FormatError
 from search.records import Language
 
@@ -57,7 +58,7 @@ def _hugging_face(row: Release) -> takeaway.File:
         evaluation=record_of(row.evaluation),
     )
     files, _ = hf_kernels.write(kernel)
-    return f"{stem(row)}_hf.zip", takeaway.archive(files)
+    return f"{stem(row)}_hf.zip", packed(files)
 
 
 DOWNLOADS: dict[str, Callable[[Release], takeaway.File]] = {
