@@ -6,6 +6,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("kernelsite.compare.urls")),
+    path("", include("kernelsite.reviews.urls")),
     path("", include("kernelsite.searches.urls")),
     path("searches/", include("kernelsite.searches.calls_urls")),
     path("", include("kernelsite.catalog.urls")),

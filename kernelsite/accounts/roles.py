@@ -38,6 +38,9 @@ class Act(StrEnum):
     KEEP_SHARING = "switch sharing on or off"
     WRITE_LIBRARIES = "write action libraries"
     WRITE_WORKLOADS = "write workloads"
+    PROPOSE = "propose kernels for review"
+    REVIEW = "approve kernels, ask for changes or decide at a gate"
+    DISMISS = "dismiss decisions of other people"
     KEEP_DEVICES = "drain or enable devices"
     KEEP_MODELS = "change models, their keys and prices"
     KEEP_WEBHOOKS = "add, change or test webhooks"
@@ -56,6 +59,9 @@ NEEDS: dict[Act, Role] = {
     Act.KEEP_SHARING: Role.ADMIN,
     Act.WRITE_LIBRARIES: Role.MEMBER,
     Act.WRITE_WORKLOADS: Role.MEMBER,
+    Act.PROPOSE: Role.MEMBER,
+    Act.REVIEW: Role.REVIEWER,
+    Act.DISMISS: Role.MAINTAINER,
     Act.KEEP_DEVICES: Role.MAINTAINER,
     Act.KEEP_MODELS: Role.MAINTAINER,
     Act.KEEP_WEBHOOKS: Role.MAINTAINER,

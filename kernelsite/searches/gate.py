@@ -68,8 +68,17 @@ def decide(search_id: int, rulings: Iterable[Ruling], user: User, key: str) -> t
     return row, True
 
 
+def proposed(search: Search) -> tuple[str, ...]:
+    """Fingerprints of the structures that the strategy itself would keep."""
+    return _now(search).proposed()
+
+
+def _now(search: Search) -> engine.Search:
+    return engine_of(search, [row.record for row in search.steps.order_by("number")])
+
+
 def _checked(search: Search, rulings: tuple[Ruling, ...], by: str) -> Decision:
-    machine = engine_of(search, [row.record for row in search.steps.order_by("number")])
+    machine = _now(search)
     try:
         decision = Decision(after=machine.archive.last, by=by, rulings=rulings)
         machine.decide(decision)

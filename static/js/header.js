@@ -65,7 +65,7 @@ export class Header {
     const stale = search.state === "running" && silence > SILENCE_S;
     const words = search.wait_reason ? `${search.state}: ${search.wait_reason.replace("_", " ")}` : search.state;
     setPill($("[data-state]", this.root), stale ? "stale" : search.state, stale ? `stale: no event for ${duration(silence)}` : words);
-    $("[data-waits-for-device]", this.root).hidden = !(search.state === "waiting" && search.wait_reason === "device");
+    for (const reason of ["device", "review"]) $(`[data-waits-for-${reason}]`, this.root).hidden = !(search.state === "waiting" && search.wait_reason === reason);
   }
 
   drawBest(best) {

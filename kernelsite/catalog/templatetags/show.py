@@ -33,6 +33,8 @@ TONES: dict[str, tuple[str, str]] = {
     "finished": ("check", "good"),
     "failed": ("cross", "bad"),
     "stale": ("alert", "odd"),
+    "approved": ("check", "good"),
+    "withdrawn": ("minus", "quiet"),
     "proposed": ("dot", "quiet"),
     "probing": ("spin", "go"),
     "open": ("dot", "quiet"),

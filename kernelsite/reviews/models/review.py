@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from kernelsite.accounts.models import Team
 
 
+FACTS = ("structure__search__workload", "proposed_by")
+"""What lists and pages show of a review's structure."""
+
+
 class ReviewState(models.TextChoices):
     """Where a review stands. What its people said is in its entries."""
 
@@ -30,10 +34,6 @@ class ReviewQuerySet(models.QuerySet["Review"]):
     def of_team(self, team: Team | None) -> Self:
         """Those a team may see."""
         return self.filter(team=team)
-
-    def with_facts(self) -> Self:
-        """With what lists and pages show of their structure."""
-        return self.select_related("structure__search__workload", "proposed_by")
 
 
 class Review(models.Model):

@@ -25,6 +25,9 @@ from kernelsite.compare.models import Comparison, SavedSet, SavedView
 from kernelsite.endpoints.models import ModelEndpoint, Price
 from kernelsite.notices.models import Delivery, Notice, Webhook
 from kernelsite.notices.models.webhook import new_secret
+from kernelsite.reviews import deeds
+from kernelsite.reviews.deeds import Said
+from kernelsite.reviews.models import Release
 from kernelsite.searches.models import ModelCall, Step
 from kernelsite.searches.routing import websocket_urlpatterns
 from kernelsite.shares.document import Scope as Shown
@@ -111,8 +114,11 @@ def world(launch, team, device, people, alice):
     invitation = Invitation(team=team, email="bob@example.org", created_by=alice)
     secret = invitation.issue()
     alices = ApiToken.objects.get(user=alice)
+    review, release = reviewed(search, people["member"][0])
     return {
         "search": search.pk,
+        "review": review.pk,
+        "release": release.pk,
         "call": call_of(search, endpoint).pk,
         "comparison": comparison.pk,
         "library": search.library.version,
@@ -157,6 +163,28 @@ def workloads_of(team, user):
         workload_publish.create_draft(team, user, workload, "a file")
     row = workload_publish.publish(WorkloadDraft.objects.get(slug="rows"), user)
     return validations.request(team, user, row.record, row.slug, "h200")[0]
+
+
+def reviewed(search, user):
+    """An open review of the third structure, and a release of the second."""
+    open_, _ = deeds.propose(search.structures.get(number=3), Said(user, "k"), "MIT")
+    done, _ = deeds.propose(search.structures.get(number=2), Said(user, "k"), "MIT")
+    candidate = done.revision.candidate
+    release = Release.objects.create(
+        team=search.team,
+        review=done,
+        workload=search.workload,
+        slug="softmax",
+        number=1,
+        candidate=candidate,
+        evaluation=candidate.evaluations.first(),
+        content_hash=candidate.record.hash,
+        speedup=2.0,
+        low=1.9,
+        high=2.1,
+        median_us=50.0,
+    )
+    return open_, release
 
 
 def call_of(search, endpoint):
