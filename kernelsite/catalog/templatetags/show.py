@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from kernelsite.catalog import wording
 from kernelsite.catalog.plain import visible
+from kernelsite.catalog.wording import DASH, three
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 register = template.Library()
 
-DASH = "\N{EN DASH}"
-TIMES = "\N{MULTIPLICATION SIGN}"
+speedup = register.filter(wording.speedup)
+interval = register.filter(wording.interval)
+us = register.filter(wording.us)
+seconds = register.filter(wording.seconds)
+knobs = register.filter(wording.knobs)
+as_json = register.filter(wording.as_json)
 
 TONES: dict[str, tuple[str, str]] = {
     "draft": ("dot", "quiet"),
@@ -108,65 +113,13 @@ def here(context: template.Context, views: str) -> SafeString:
 
 
 @register.filter
-def speedup(value: float | str | None) -> str:
-    """Two digits and the multiplication sign; a dash when nothing was measured."""
-    if not isinstance(value, float | int):
-        return DASH
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f}{TIMES}"
-
-
-@register.filter
-def interval(row: Any) -> str:
-    """Low and high with one sign, of anything with `low` and `high`; empty when there is none."""
-    low, high = _get(row, "low"), _get(row, "high")
-    return "" if low is None or high is None else f"{speedup(low)[:-1]}{DASH}{speedup(high)}"
-
-
-def _get(row: Any, name: str) -> Any:
-    return row.get(name) if isinstance(row, Mapping) else getattr(row, name, None)
-
-
-@register.filter
-def us(value: float | str | None) -> str:
-    """A time given in microseconds, with three digits and a fitting unit."""
-    if not isinstance(value, float | int):
-        return DASH
-    for scale, unit in ((1e6, "s"), (1e3, "ms")):
-        if value >= scale:
-            return f"{_three(value / scale)} {unit}"
-    return f"{_three(value)} µs"
-
-
-def _three(value: float) -> str:
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
-
-
-@register.filter
-def seconds(value: float | str | None) -> str:
-    """A length of time given in seconds."""
-    if not isinstance(value, float | int):
-        return DASH
-    if 0 < value < 1:
-        return f"{value * 1000:.0f} ms"
-    if value < 10:
-        return f"{value:.1f} s"
-    whole = round(value)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole // 60 % 60:02d} min"
-
-
-@register.filter
 def size(value: float | str | None) -> str:
     """A number of bytes with a fitting unit; a dash when it is not known."""
     if not isinstance(value, float | int):
         return DASH
     for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if value >= scale:
-            return f"{_three(value / scale)} {unit}"
+            return f"{three(value / scale)} {unit}"
     return f"{value:.0f} B"
 
 
@@ -177,7 +130,7 @@ def count(value: float | str | None) -> str:
         return DASH
     for scale, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
         if value >= scale:
-            return f"{_three(value / (1e3 if unit == 'k' else scale))} {unit}"
+            return f"{three(value / (1e3 if unit == 'k' else scale))} {unit}"
     return f"{value:,.0f}"
 
 
@@ -206,12 +159,6 @@ def ago(at: datetime | None) -> str:
 
 
 @register.filter
-def knobs(values: Mapping[str, object] | None) -> str:
-    """`BM=64 BN=32`, or `defaults`."""
-    return " ".join(f"{name}={as_json(value)}" for name, value in (values or {}).items()) or "defaults"
-
-
-@register.filter
 def plain(text: object) -> str:
     """Text of strangers with invisible and direction-turning characters written out."""
     return visible(str(text)) if text else ""
@@ -221,14 +168,6 @@ def plain(text: object) -> str:
 def words(text: str) -> str:
     """`online_reduction` as `online reduction`."""
     return str(text).replace("_", " ")
-
-
-@register.filter
-def as_json(value: object) -> str:
-    """A plain value on one line; text stays as it is, and nothing is called nothing."""
-    if value in ({}, []):
-        return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 @register.filter

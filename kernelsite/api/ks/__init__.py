@@ -1,0 +1,1 @@
+"""`ks`: the API from a terminal, in the words of the pages."""
