@@ -6,20 +6,24 @@ import json
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kernelsite.accounts import audit
 from kernelsite.accounts.roles import Act, asks, may
 from kernelsite.catalog import imports
-from kernelsite.catalog.imports import LIMITS, Outcomes, Result
-from kernelsite.catalog.models import WorkloadImport
+from kernelsite.catalog.imports import LIMITS, Outcome, Outcomes, Result
+from kernelsite.catalog.models import WorkloadDraft, WorkloadImport, WorkloadVersion
 from search.formats.containers import Kind, UploadError
 from search.formats.registry import FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from django.core.files.uploadedfile import UploadedFile
     from django.http import HttpResponse
 
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 UNPROCESSABLE = 422
 SHOWN = 20
 """Earlier imports on the form's page."""
+MOST_SENTENCES = 20
 
 
 @never_cache
@@ -86,7 +91,7 @@ def _uploaded(request: TeamRequest) -> tuple[str, bytes | dict[str, bytes]]:
     return root, {path: file.read() for path, file in zip(paths, files, strict=True)}
 
 
-def _paths(told: str, files: list[UploadedFile]) -> list[str]:
+def _paths(told: str, files: Sequence[UploadedFile[bytes]]) -> list[str]:
     """Paths as the page's script tells them, since browsers send names alone; those names where there is no script."""
     try:
         paths: Any = json.loads(told or "null")
@@ -106,8 +111,44 @@ def report(request: TeamRequest, pk: int) -> HttpResponse:
     context = {
         "import": row,
         "report": found,
+        "items": [(one.dump() | {"address": _address(request, one)}) for one in found.items],
         "form": FORMATS[row.format].title if row.format in FORMATS else row.format,
         "counts": [(str(each), found.count(each)) for each in Result],
+        "drafts": WorkloadDraft.objects.of_team(request.team)
+        .filter(slug__in=[one.slug for one in found.items if one.draft])
+        .exclude(source="")
+        .count(),
         "may_write": may(request.role, Act.WRITE_WORKLOADS),
     }
     return render(request, "catalog/workload_import_report.html", context)
+
+
+@require_POST
+@asks(Act.WRITE_WORKLOADS)
+def publish(request: TeamRequest, pk: int) -> HttpResponse:
+    """Publish the drafts that the import made."""
+    row = get_object_or_404(WorkloadImport.objects.of_team(request.team).select_related("team"), pk=pk)
+    made = published(request, row)
+    messages.success(request, f"{len(made)} published.")
+    return redirect(row)
+
+
+def published(request: TeamRequest, row: WorkloadImport) -> list[WorkloadVersion]:
+    """Publish the drafts of an import in the name of a request; says what stays a draft, and writes to the trail."""
+    user = request.user if isinstance(request.user, User) else None
+    made, left = imports.publish(row, user)
+    for sentence in left[:MOST_SENTENCES]:
+        messages.error(request, sentence)
+    audit.record(request, "publish", row, after={"versions": [version.short for version in made]})
+    return made
+
+
+def _address(request: TeamRequest, outcome: Outcome) -> str:
+    """Page of the workload as it stands now: a draft becomes a version, or is thrown away."""
+    if not outcome.slug or outcome.kind != "workload":
+        return ""
+    if WorkloadDraft.objects.of_team(request.team).filter(slug=outcome.slug).exists():
+        return reverse("catalog:workload_draft", args=[outcome.slug])
+    if WorkloadVersion.objects.visible_to(request.team).filter(slug=outcome.slug).exists():
+        return reverse("catalog:workload", args=[outcome.slug])
+    return ""

@@ -9,7 +9,7 @@ from django.db import DatabaseError, transaction
 from pydantic import ValidationError
 
 from kernelsite.catalog import workload_publish
-from kernelsite.catalog.models import StartingCandidate, WorkloadDraft, WorkloadImport
+from kernelsite.catalog.models import StartingCandidate, WorkloadDraft, WorkloadImport, WorkloadVersion
 from kernelsite.catalog.workload_publish import WorkloadRefusedError
 from search.formats import flashinfer_trace, sol_execbench
 from search.formats.containers import Limits, read_upload
@@ -238,3 +238,20 @@ def starting(
     return StartingCandidate.objects.get_or_create(
         team=team, workload=slug, hash=program.hash, defaults=values
     )
+
+
+def publish(row: WorkloadImport, user: User | None) -> tuple[list[WorkloadVersion], list[str]]:
+    """Publish the drafts that an import made and nobody has written in since.
+
+    Returns:
+        The versions, and a sentence for each draft that stays one.
+    """
+    slugs = [one.slug for one in Outcomes.load(row.report).items if one.draft and one.kind == "workload"]
+    made: list[WorkloadVersion] = []
+    left: list[str] = []
+    for draft in WorkloadDraft.objects.of_team(row.team).filter(slug__in=slugs).exclude(source=""):
+        try:
+            made.append(workload_publish.publish(draft, user))
+        except WorkloadRefusedError as error:
+            left.append(f"{draft.slug}: {error}")
+    return made, left
