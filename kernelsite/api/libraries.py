@@ -12,6 +12,7 @@ from kernelsite.accounts import audit
 from kernelsite.accounts.models import Scope
 from kernelsite.accounts.roles import Act
 from kernelsite.api.auth import demand_act, demand_scope
+from kernelsite.api.paging import Before, Limit, newest
 from kernelsite.api.schemas import Page
 from kernelsite.catalog import library_publish
 from kernelsite.catalog.library_files import (
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 router = Router(tags=["libraries"])
 UNPROCESSABLE = 422
 Number = Annotated[int | None, Query(ge=1, le=10**6, description="the newest where it is left out")]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Before = Annotated[int | None, Query(ge=1, le=2**53)]
 
 
 class LibraryRow(Schema):
@@ -45,6 +44,12 @@ class LibraryRow(Schema):
     status: str
     hash: str
     shipped: bool
+
+
+class LibraryPage(Page):
+    """One page of them."""
+
+    items: list[LibraryRow]
 
 
 class LibraryOptions(Schema):
@@ -62,19 +67,17 @@ class DraftRow(Schema):
     problems: list[dict[str, Any]] = []
 
 
-@router.get("/libraries", response=Page, url_name="libraries")
+@router.get("/libraries", response=LibraryPage, url_name="libraries")
 def libraries(request: Any, limit: Limit = 50, before: Before = None) -> dict[str, Any]:
     """Every version that the team may see, newest first."""
     demand_scope(request, Scope.READ)
-    rows = LibraryVersion.objects.visible_to(request.team).defer("document").order_by("-id")
-    found = list((rows.filter(pk__lt=before) if before is not None else rows)[: limit + 1])
-    more = found[limit - 1].pk if len(found) > limit else None
-    return {"items": [_row(row).model_dump() for row in found[:limit]], "next": more}
+    rows = LibraryVersion.objects.visible_to(request.team).defer("document")
+    return newest(rows, limit, before, _row)
 
 
-def _row(row: LibraryVersion) -> LibraryRow:
+def _row(row: LibraryVersion) -> dict[str, Any]:
     words = {name: getattr(row, name) for name in ("title", "status", "hash")}
-    return LibraryRow(name=row.short, shipped=row.team_id is None, **words)
+    return {"name": row.short, "shipped": row.team_id is None, **words}
 
 
 @router.post("/libraries/import", response={201: DraftRow}, url_name="library_import")

@@ -12,6 +12,7 @@ from pydantic import Field
 from kernelsite.accounts.models import Scope
 from kernelsite.accounts.roles import Act, may
 from kernelsite.api.auth import demand_act, demand_scope
+from kernelsite.api.paging import Before, Limit, newest
 from kernelsite.api.schemas import Page
 from kernelsite.catalog import exports, import_pages
 from kernelsite.catalog.imports import LIMITS, Outcomes
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 router = Router(tags=["workloads"])
 UNPROCESSABLE, CONFLICT, TOO_LARGE = 422, 409, 413
 Number = Annotated[int | None, Query(ge=1, le=10**6, description="the newest where it is left out")]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Before = Annotated[int | None, Query(ge=1, le=2**53)]
 
 
 class VersionRow(Schema):
@@ -41,6 +40,12 @@ class VersionRow(Schema):
     op_type: str
     hash: str
     shipped: bool
+
+
+class VersionPage(Page):
+    """One page of them."""
+
+    items: list[VersionRow]
 
 
 class ImportOptions(Schema):
@@ -60,19 +65,17 @@ class ImportRow(Schema):
     published: list[str] = []
 
 
-@router.get("/workloads", response=Page, url_name="workloads")
+@router.get("/workloads", response=VersionPage, url_name="workloads")
 def workloads(request: Any, limit: Limit = 50, before: Before = None) -> dict[str, Any]:
     """Every version that the team may use, newest first."""
     demand_scope(request, Scope.READ)
-    rows = WorkloadVersion.objects.visible_to(request.team).defer("document").order_by("-id")
-    found = list((rows.filter(pk__lt=before) if before is not None else rows)[: limit + 1])
-    more = found[limit - 1].pk if len(found) > limit else None
-    return {"items": [_row(row).model_dump() for row in found[:limit]], "next": more}
+    rows = WorkloadVersion.objects.visible_to(request.team).defer("document")
+    return newest(rows, limit, before, _row)
 
 
-def _row(row: WorkloadVersion) -> VersionRow:
+def _row(row: WorkloadVersion) -> dict[str, Any]:
     words = {name: getattr(row, name) for name in ("title", "op_type", "hash")}
-    return VersionRow(name=row.short, shipped=row.team_id is None, **words)
+    return {"name": row.short, "shipped": row.team_id is None, **words}
 
 
 @router.post("/workloads/import", response={201: ImportRow}, url_name="workload_import")
