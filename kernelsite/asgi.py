@@ -13,7 +13,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kernelsite.settings")
 pages = get_asgi_application()
 
 # Consumers import models, which the line above makes ready.
+from kernelsite.ops.bodies import bounded  # noqa: E402
 from kernelsite.searches.routing import websocket_urlpatterns  # noqa: E402
 
 sockets = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
-application = ProtocolTypeRouter({"http": pages, "websocket": sockets})
+application = ProtocolTypeRouter({"http": bounded(pages), "websocket": sockets})

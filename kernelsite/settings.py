@@ -309,6 +309,7 @@ SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "kernelsite_session", "kernelsite_csrf"
 CSRF_COOKIE_HTTPONLY = False  # live pages send it with their posts
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # of a folder; larger ones come as an archive
 
 # Language, time, log ----------------------------------------------------------------------------------
 

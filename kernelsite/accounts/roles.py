@@ -76,6 +76,7 @@ SCOPE_OF: dict[Act, Scope] = {
     Act.WRITE_WORKLOADS: Scope.LAUNCH,
     Act.EXTEND: Scope.LAUNCH,
     Act.KEEP_SETS: Scope.LAUNCH,
+    Act.WRITE_LIBRARIES: Scope.LAUNCH,
     Act.KEEP_DEVICES: Scope.ADMIN,
     Act.KEEP_MODELS: Scope.TEAM,
     Act.KEEP_TEAM: Scope.TEAM,

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from ninja import NinjaAPI
 
-from kernelsite.api import comparisons, devices, endpoints, people, problems, results, searches
+from kernelsite.api import (
+    comparisons,
+    devices,
+    endpoints,
+    libraries,
+    people,
+    problems,
+    results,
+    searches,
+    workloads,
+)
 from kernelsite.api.answers import FieldsRenderer
 from kernelsite.api.auth import TokenAuth
 
@@ -12,6 +22,8 @@ ROUTERS = (
     searches.router,
     results.router,
     comparisons.router,
+    workloads.router,
+    libraries.router,
     devices.router,
     endpoints.router,
     people.router,

@@ -105,7 +105,7 @@ class SavedSetBody(BaseModel):
     """A set of searches to keep."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    searches: Annotated[list[int], Field(min_length=1, max_length=96)]
+    searches: Annotated[list[Annotated[int, Field(ge=1, le=2**53)]], Field(min_length=1, max_length=96)]
     note: Annotated[str, Field(max_length=NOTE_LIMIT)] = ""
 
 

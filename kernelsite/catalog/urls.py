@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from kernelsite.catalog import library_edit, library_pages, workload_edit, workload_pages
+from kernelsite.catalog import (
+    exports,
+    import_pages,
+    library_edit,
+    library_pages,
+    workload_edit,
+    workload_pages,
+)
 
 app_name = "catalog"
 
@@ -12,12 +19,16 @@ urlpatterns = [
     path("workloads/", workload_pages.workloads, name="workloads"),
     path("workloads/workloads.csv", workload_pages.workloads_csv, name="workloads_csv"),
     path("workloads/new/", workload_edit.new, name="workload_new"),
+    path("workloads/import/", import_pages.take_in, name="workload_import"),
+    path("workloads/imports/<int:pk>/", import_pages.report, name="workload_import_report"),
+    path("workloads/imports/<int:pk>/publish/", import_pages.publish, name="workload_import_publish"),
     path("workloads/diff/", workload_pages.difference, name="workload_diff"),
     path("workloads/drafts/<slug:slug>/", workload_edit.draft, name="workload_draft"),
     path("workloads/drafts/<slug:slug>/check/", workload_edit.check, name="workload_check"),
     path("workloads/validations/<int:pk>/cancel/", workload_edit.cancel, name="validation_cancel"),
     path("workloads/<slug:slug>/", workload_pages.workload, name="workload"),
     path("workloads/<slug:slug>/v/<int:version>/", workload_pages.workload, name="workload_version"),
+    path("workloads/<slug:slug>/v/<int:version>/export/<slug:form>/", exports.export, name="workload_export"),
     path("workloads/<slug:slug>/v/<int:version>/fork/", workload_edit.fork, name="workload_fork"),
     path("workloads/<slug:slug>/v/<int:version>/<str:step>/", workload_edit.act, name="workload_act"),
     path("libraries/", library_pages.libraries, name="libraries"),

@@ -23,7 +23,7 @@ urlpatterns = [
     ),
     re_path(r"^candidates/(?P<key>\d{1,9}\.\d{1,6}\.\d{1,6}[a-z]?)/$", candidate.candidate, name="candidate"),
     re_path(
-        r"^candidates/(?P<key>\d{1,9}\.\d{1,6}\.\d{1,6}[a-z]?)/(?P<kind>source|solution|traces|contract|evaluation)/$",
+        r"^candidates/(?P<key>\d{1,9}\.\d{1,6}\.\d{1,6}[a-z]?)/(?P<kind>source|standalone|hub|solution|traces|contract|evaluation)/$",
         downloads.candidate_file,
         name="candidate_file",
     ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from search.formats import FORMATS
 from search.formats.containers import Fault, UploadError, read_upload
+from search.formats.own import ENDING
 from search.formats.reading import json_file
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _write(upload: Upload, out: Path | None) -> dict[str, str]:
     out.mkdir(parents=True, exist_ok=True)
     for item in upload.items:
         if item.workload is not None:
-            path = out / f"{item.name}.json"
+            path = out / f"{item.name}{ENDING}"
             path.write_bytes(json_file(item.workload.dump()))
             written[item.name] = str(path)
     return written

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FILE_BYTES = 8 << 20
 """A longer file is not read."""
-PACKED_CHARACTERS = 1 << 20
+PACKED_CHARACTERS = 160 << 10
 """Of all recorded tensors of a workload together, since it travels to a worker with every evaluation."""
 _HEADER_BYTES = 1 << 20
 _META = "__metadata__"

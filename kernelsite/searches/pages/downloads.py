@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from kernelsite.searches.pages.candidate import own_candidate
 from kernelsite.searches.pages.ordering import for_rows, ordered
 from kernelsite.searches.pages.structure import own_structure
-from kernelsite.searches.pages.takeaway import DOWNLOADS
+from kernelsite.searches.pages.takeaway import DOWNLOADS, LICENSE, hub
 from kernelsite.searches.rows import candidate_row
 from search.formats.format import FormatError
 
@@ -32,7 +32,10 @@ def candidate_file(request: TeamRequest, key: str, kind: str) -> HttpResponse:
     row, purpose = own_candidate(request, key)
     evaluation = row.evaluations.filter(current=True, purpose=purpose).first()
     try:
-        name, content = DOWNLOADS[kind](row, evaluation)
+        if kind == "hub":
+            name, content = hub(row, evaluation, request.GET.get("license", LICENSE)[:80])
+        else:
+            name, content = DOWNLOADS[kind](row, evaluation)
     except FormatError as error:
         return HttpResponse(f"{error}\n", status=409, content_type="text/plain; charset=utf-8")
     return attachment(name, content)

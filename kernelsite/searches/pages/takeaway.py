@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from django.http import Http404
 
 from kernelsite.searches.evidence import record_of
-from search.formats import flashinfer_trace
+from search.formats import flashinfer_trace, hf_kernels
 from search.formats.archives import packed
 from search.formats.convert import foreign_name
 from search.formats.format import Collection, FormatError
 from search.formats.results import traces_of
+from search.formats.standalone import standalone
 from search.knobs import KnobError, with_knobs
 from search.records import Language
 from search.strategies import STRATEGIES
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from search.formats.flashinfer_trace import FlashInferSolution
 
 AUTHOR = "Kernelsite"
+LICENSE = "Apache-2.0"
+"""Of a repository for the Hub, where the address names none (`?license=MIT`)."""
 File = tuple[str, bytes]
 
 
@@ -50,6 +53,32 @@ def source(row: Candidate, evaluation: Evaluation | None) -> File:
         return f"{stem(row)}{PurePosixPath(first.path).suffix}", _bytes(content)
     files = {first.path: _bytes(content)} | {file.path: _bytes(file.content) for file in rest}
     return f"{stem(row)}.zip", packed(files)
+
+
+def alone(row: Candidate, evaluation: Evaluation | None) -> File:
+    """One file that says what it computes and how it was judged; Python gets a function that allocates the outputs.
+
+    Raises:
+        FormatError: it has several files.
+    """
+    text = standalone(row.record, row.search.workload.record, record_of(evaluation))
+    return f"{stem(row)}_alone{PurePosixPath(row.record.sources[0].path).suffix}", _bytes(text)
+
+
+def hub(row: Candidate, evaluation: Evaluation | None, license_id: str = LICENSE) -> File:
+    """A repository for the Hugging Face Hub's `kernels`, its README with the evaluation.
+
+    Raises:
+        FormatError: no licence identifier, or what the layout cannot say.
+    """
+    kernel = hf_kernels.Kernel(
+        workload=row.search.workload.record,
+        candidate=row.record,
+        license=license_id,
+        evaluation=record_of(evaluation),
+    )
+    files, _ = hf_kernels.write(kernel)
+    return f"{stem(row)}_hub.zip", packed({f"{kernel.name}/{path}": data for path, data in files.items()})
 
 
 def solution(row: Candidate, evaluation: Evaluation | None) -> File:
@@ -101,6 +130,8 @@ def evaluation_json(row: Candidate, evaluation: Evaluation | None) -> File:
 
 DOWNLOADS: dict[str, Callable[[Candidate, Evaluation | None], File]] = {
     "source": source,
+    "standalone": alone,
+    "hub": hub,
     "solution": solution,
     "traces": trace_set,
     "contract": contract,
@@ -110,7 +141,11 @@ DOWNLOADS: dict[str, Callable[[Candidate, Evaluation | None], File]] = {
 
 def offered(row: Candidate, evaluation: Evaluation | None) -> list[tuple[str, str]]:
     """Names and titles of what this candidate can be taken away as."""
-    titles = {"source": "Standalone file"}
+    titles = {
+        "source": "Source with its knob values",
+        "standalone": "Standalone file",
+        "hub": f"{hf_kernels.TITLE}, {LICENSE}",
+    }
     if row.language in (Language.TRITON, Language.PYTORCH):
         titles |= {"solution": "FlashInfer-Trace solution", "traces": "FlashInfer-Trace set with results"}
     titles["contract"] = "Contract"

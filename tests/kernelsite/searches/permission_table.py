@@ -50,10 +50,9 @@ def api_page(path, stranger=404):
     return Row(path, answers(200, anonymous=401, stranger=stranger, removed=401))
 
 
-def api_deed(path, least, ok=200, data=None, stranger=404, method="POST"):
-    return Row(
-        path, answers(ok, anonymous=401, stranger=stranger, removed=401, least=least), method, data or {}
-    )
+def api_deed(path, least, ok=200, data=None, stranger=404, method="POST", audited=True, below=403):
+    told = answers(ok, anonymous=401, stranger=stranger, removed=401, least=least, below=below)
+    return Row(path, told, method, data or {}, audited)
 
 
 def everybody(path, status=200):
@@ -211,6 +210,13 @@ TABLE = {
         deed("/workloads/drafts/begun/check/", "member", 200, audited=False, removed=404)
     ],
     "catalog:validation_cancel": [deed("/workloads/validations/{validation}/cancel/", "member")],
+    "catalog:workload_import": [
+        form("/workloads/import/", "member"),
+        deed("/workloads/import/", "member", 422, stranger=422, audited=False),
+    ],
+    "catalog:workload_import_report": [page("/workloads/imports/{import}/")],
+    "catalog:workload_import_publish": [deed("/workloads/imports/{import}/publish/", "member")],
+    "catalog:workload_export": [hall("/workloads/softmax/v/1/export/kernelsite/")],
     "catalog:libraries": [hall("/libraries/")],
     "catalog:library": [hall("/libraries/core/")],
     "catalog:library_version": [hall("/libraries/core/v/{library}/")],
@@ -412,6 +418,19 @@ TABLE = {
         )
     ],
     "api:activity": [api_page("/api/v1/activity", stranger=200)],
+    "api:workloads": [api_page("/api/v1/workloads", stranger=200)],
+    "api:workload": [api_page("/api/v1/workloads/softmax", stranger=200)],
+    "api:workload_export": [api_page("/api/v1/workloads/softmax/export/kernelsite", stranger=200)],
+    "api:workload_import": [
+        api_deed("/api/v1/workloads/import", "member", 422, stranger=422, audited=False, below=422),
+    ],
+    "api:workload_import_report": [api_page("/api/v1/workloads/imports/{import}")],
+    "api:libraries": [api_page("/api/v1/libraries", stranger=200)],
+    "api:library": [api_page("/api/v1/libraries/core", stranger=200)],
+    "api:library_export": [api_page("/api/v1/libraries/core/export.yaml", stranger=200)],
+    "api:library_import": [
+        api_deed("/api/v1/libraries/import", "member", 422, stranger=422, audited=False, below=422),
+    ],
     "ops:healthz": [everybody("/healthz")],
     # 503 while no broker runs, as in tests.
     "ops:readyz": [everybody("/readyz", 503)],

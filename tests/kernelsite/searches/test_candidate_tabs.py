@@ -243,6 +243,21 @@ def test_the_standalone_file_holds_the_knob_values(signed_in, best):
     assert response["Content-Disposition"].split('"')[1] in command
 
 
+def test_a_repository_for_the_hub_and_a_file_that_stands_alone(signed_in, best):
+    answer = signed_in.get(f"/candidates/{best.key}/hub/?license=MIT")
+    packed = zipfile.ZipFile(io.BytesIO(answer.content))
+    files = {name: packed.read(name).decode() for name in packed.namelist()}
+    assert 'license = "MIT"' in files["softmax/build.toml"]
+    assert "softmax/torch-ext/torch_binding.cpp" in files
+    assert best.candidate.record.hash in files["softmax/README.md"]
+    assert answer["Content-Type"] == "application/octet-stream"
+    refused = signed_in.get(f"/candidates/{best.key}/hub/?license=%22%0Aevil")
+    assert (refused.status_code, "SPDX" in refused.content.decode()) == (409, True)
+    alone = signed_in.get(f"/candidates/{best.key}/standalone/").content.decode()
+    assert best.candidate.record.hash in alone
+    assert {"hub", "standalone"} <= set(dict(page(signed_in, best.key).context["downloads"]))
+
+
 def test_cpp_is_no_flashinfer_solution_and_says_why(signed_in, best):
     response = signed_in.get(f"/candidates/{best.key}/solution/")
     assert response.status_code == 409

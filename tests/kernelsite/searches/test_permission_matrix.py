@@ -20,7 +20,7 @@ from permission_table import PERSONAS, ROLES, SOCKETS, TABLE
 
 from kernelsite.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Scope, Team
 from kernelsite.catalog import library_publish, validations, workload_publish
-from kernelsite.catalog.models import WorkloadDraft
+from kernelsite.catalog.models import WorkloadDraft, WorkloadImport
 from kernelsite.compare.models import Comparison, SavedSet, SavedView
 from kernelsite.endpoints.models import ModelEndpoint, Price
 from kernelsite.notices.models import Delivery, Notice, Webhook
@@ -126,6 +126,9 @@ def world(launch, team, device, people, alice):
         "validation": validation.pk,
         "endpoint": endpoint.pk,
         "price": price.pk,
+        "import": WorkloadImport.objects.create(
+            team=team, name="set", format="kernelsite", report={"items": []}
+        ).pk,
         "invitation": invitation.pk,
         "secret": secret,
         "team": team.pk,

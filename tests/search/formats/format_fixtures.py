@@ -6,7 +6,8 @@ from pathlib import Path
 
 from format_samples import PAGED_DECODE, case_line, encode, problem, reference, trace_set
 
-from search.formats import FORMATS
+from search.formats import FORMATS, Collection
+from search.workload import shipped_workload
 
 _FOLDER = Path(__file__).parent / "fixtures"
 
@@ -44,6 +45,10 @@ def files_of(format_name: str) -> dict[str, bytes]:
             "workloads/moe/moe_routing_e8_k2.jsonl": [case_line(MOE["name"], case)],
         }
         return encode(trace_set() | more)
+    if format_name == "kernelsite":
+        return FORMATS[format_name].write(
+            Collection((shipped_workload("rmsnorm"), shipped_workload("softmax")))
+        )[0]
     if format_name == "sol_execbench":
         return encode(problem())
     parts = (_FOLDER / f"{format_name}.txt").read_text("utf-8").split("==> ")[1:]

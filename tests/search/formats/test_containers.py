@@ -196,7 +196,9 @@ def test_limits_hold():
 
 
 def test_a_format_that_is_not_there_is_named():
-    with pytest.raises(UploadError, match="no format is called 'nothing'; there are flashinfer_trace"):
+    with pytest.raises(
+        UploadError, match="no format is called 'nothing'; there are kernelsite, flashinfer_trace"
+    ):
         read_upload(b"{}", "a.json", form="nothing")
 
 

@@ -262,7 +262,7 @@ def test_two_solutions_never_become_one_file():
 
 def test_the_format_is_recognised_by_its_paths():
     assert recognise(encode(trace_set())) is FORMAT
-    with pytest.raises(FormatError, match="no FlashInfer-Trace or SOL-ExecBench"):
+    with pytest.raises(FormatError, match="no Kernelsite or FlashInfer-Trace or SOL-ExecBench"):
         recognise({"readme.md": b"hello"})
 
 

@@ -33,7 +33,7 @@ def test_workloads_are_written_and_the_report_says_so(tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     kinds = {item["name"]: item["kind"] for item in told["items"]}
     assert kinds == {"double": "workload", "chosen": "probe"}
-    workload = Workload.model_validate_json((tmp_path / "out" / "double.json").read_text())
+    workload = Workload.model_validate_json((tmp_path / "out" / "double.workload.json").read_text())
     assert workload.hash == next(item["hash"] for item in told["items"] if item["name"] == "double")
     assert told["report"]["asked"][0]["where"] == "chosen.py"
 
@@ -42,9 +42,9 @@ def test_a_second_import_writes_the_same_bytes(tmp_path):
     source, out = tmp_path / "double.py", tmp_path / "out"
     source.write_text(PROBLEM.format(result="x * 2"))
     main(["import", str(source), "--out", str(out)])
-    before = (out / "double.json").read_bytes()
+    before = (out / "double.workload.json").read_bytes()
     assert main(["import", str(source), "--out", str(out)]) == 0
-    assert (out / "double.json").read_bytes() == before
+    assert (out / "double.workload.json").read_bytes() == before
 
 
 def test_what_cannot_be_taken_is_told_with_its_line(tmp_path, capsys):

@@ -1,0 +1,154 @@
+"""Pages that take workloads in: the form, and the report of each import."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kernelsite.accounts import audit
+from kernelsite.accounts.roles import Act, asks, may
+from kernelsite.catalog import imports
+from kernelsite.catalog.imports import LIMITS, Outcome, Outcomes, Result
+from kernelsite.catalog.models import WorkloadDraft, WorkloadImport, WorkloadVersion
+from search.formats.containers import Kind, UploadError
+from search.formats.registry import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.core.files.uploadedfile import UploadedFile
+    from django.http import HttpResponse
+
+    from kernelsite.accounts.middleware import TeamRequest
+    from kernelsite.accounts.models import Team
+
+UNPROCESSABLE = 422
+SHOWN = 20
+"""Earlier imports on the form's page."""
+MOST_SENTENCES = 20
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@asks(Act.WRITE_WORKLOADS)
+def take_in(request: TeamRequest) -> HttpResponse:
+    """Take in a file, several files or a folder."""
+    team, problem, form = cast("Team", request.team), None, request.POST.get("format", "")
+    if request.method == "POST":
+        try:
+            name, given = _uploaded(request)
+            made = take(request, team, given, name, form)
+            return redirect(made)
+        except UploadError as error:
+            problem = error
+    context = {
+        "formats": list(FORMATS.values()),
+        "format": form,
+        "problem": problem,
+        "limits": LIMITS,
+        "imports": WorkloadImport.objects.of_team(team).defer("report")[:SHOWN],
+    }
+    return render(request, "catalog/workload_import.html", context, status=UNPROCESSABLE if problem else 200)
+
+
+def take(
+    request: TeamRequest, team: Team, given: bytes | dict[str, bytes], name: str, form: str
+) -> WorkloadImport:
+    """Take in an upload in the name of a request, and write so to the trail.
+
+    Raises:
+        UploadError: there is nothing to take.
+    """
+    user = request.user if isinstance(request.user, User) else None
+    made = imports.take(team, user, given, name, form)
+    report = Outcomes.load(made.report)
+    audit.record(request, "import", made, after={str(each): report.count(each) for each in Result})
+    return made
+
+
+def _uploaded(request: TeamRequest) -> tuple[str, bytes | dict[str, bytes]]:
+    """Name and content: of one file, or of many by path."""
+    files = request.FILES.getlist("folder") or request.FILES.getlist("files")
+    if not files:
+        raise UploadError(Kind.EMPTY, "choose a file or a folder")
+    if sum(file.size or 0 for file in files) > LIMITS.total_bytes:
+        raise UploadError(Kind.TOO_LARGE, f"longer than {LIMITS.total_bytes >> 20} MiB in all")
+    if len(files) == 1 and "folder" not in request.FILES:
+        return files[0].name or "upload", files[0].read()
+    paths = _paths(request.POST.get("paths", ""), files)
+    if len(set(paths)) != len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise UploadError(Kind.DUPLICATE, "two files have this name", twice)
+    root = PurePosixPath(paths[0]).parts[0] if "/" in paths[0] else f"{len(files)} files"
+    return root, {path: file.read() for path, file in zip(paths, files, strict=True)}
+
+
+def _paths(told: str, files: Sequence[UploadedFile[bytes]]) -> list[str]:
+    """Paths as the page's script tells them, since browsers send names alone; those names where there is no script."""
+    try:
+        paths: Any = json.loads(told or "null")
+    except (ValueError, RecursionError):
+        paths = None
+    fits = isinstance(paths, list) and len(paths) == len(files)
+    if fits and all(isinstance(path, str) and path for path in paths):
+        return cast("list[str]", paths)
+    return [file.name or "" for file in files]
+
+
+@require_GET
+def report(request: TeamRequest, pk: int) -> HttpResponse:
+    """What became of each thing of an import."""
+    row = get_object_or_404(WorkloadImport.objects.of_team(request.team).select_related("created_by"), pk=pk)
+    found = Outcomes.load(row.report)
+    context = {
+        "import": row,
+        "report": found,
+        "items": [(one.dump() | {"address": _address(request, one)}) for one in found.items],
+        "form": FORMATS[row.format].title if row.format in FORMATS else row.format,
+        "counts": [(str(each), found.count(each)) for each in Result],
+        "drafts": WorkloadDraft.objects.of_team(request.team)
+        .filter(slug__in=[one.slug for one in found.items if one.draft])
+        .exclude(source="")
+        .count(),
+        "may_write": may(request.role, Act.WRITE_WORKLOADS),
+    }
+    return render(request, "catalog/workload_import_report.html", context)
+
+
+@require_POST
+@asks(Act.WRITE_WORKLOADS)
+def publish(request: TeamRequest, pk: int) -> HttpResponse:
+    """Publish the drafts that the import made."""
+    row = get_object_or_404(WorkloadImport.objects.of_team(request.team).select_related("team"), pk=pk)
+    made = published(request, row)
+    messages.success(request, f"{len(made)} published.")
+    return redirect(row)
+
+
+def published(request: TeamRequest, row: WorkloadImport) -> list[WorkloadVersion]:
+    """Publish the drafts of an import in the name of a request; says what stays a draft, and writes to the trail."""
+    user = request.user if isinstance(request.user, User) else None
+    made, left = imports.publish(row, user)
+    for sentence in left[:MOST_SENTENCES]:
+        messages.error(request, sentence)
+    audit.record(request, "publish", row, after={"versions": [version.short for version in made]})
+    return made
+
+
+def _address(request: TeamRequest, outcome: Outcome) -> str:
+    """Page of the workload as it stands now: a draft becomes a version, or is thrown away."""
+    if not outcome.slug or outcome.kind != "workload":
+        return ""
+    if WorkloadDraft.objects.of_team(request.team).filter(slug=outcome.slug).exists():
+        return reverse("catalog:workload_draft", args=[outcome.slug])
+    if WorkloadVersion.objects.visible_to(request.team).filter(slug=outcome.slug).exists():
+        return reverse("catalog:workload", args=[outcome.slug])
+    return ""
