@@ -15,7 +15,7 @@ from search.agents.agent import Agent, Scene
 from search.budget import Ending
 from search.engine import Search, SearchResult
 from search.records import Candidate, Evaluation, EvaluationRequest, EvaluationStatus, Purpose, Tier
-from search.steps import Item, Outcome, Proposal, Step, Variant
+from search.steps import DraftFailure, Item, Outcome, Proposal, Step, Variant
 from search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -103,13 +103,16 @@ def evaluation_request(
 def failed_outcome(proposal: Proposal) -> Outcome:
     """Of a draft to which the agent brought no candidate."""
     fingerprint = proposal.blueprint.fingerprint if proposal.blueprint else ""
+    # A judgement brings beliefs and nothing to measure.
+    failure = proposal.failure or ("" if proposal.beliefs else "the agent brought no candidate")
     return Outcome(
         blueprint=proposal.blueprint,
         structure=fingerprint,
         usage=proposal.usage,
         beliefs=proposal.beliefs,
         prior=proposal.prior,
-        failure=proposal.failure or ("" if proposal.beliefs else "the agent brought no candidate"),
+        failure=failure,
+        cause=(proposal.cause or DraftFailure.OTHER) if failure else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -67,6 +68,35 @@ Worth = Annotated[float, Field(ge=0, le=1)]
 Item = Annotated[Draft | Variant, Field(discriminator="type")]
 
 
+class DraftFailure(StrEnum):
+    """Why a draft brought nothing to measure; the failure's text says it in full."""
+
+    NO_PROGRAM = "no_program"
+    """The reply holds no program that can be used."""
+    UNREADABLE = "unreadable"
+    """The reply is not the JSON that was asked for."""
+    TRUNCATED = "truncated"
+    REFUSED = "refused"
+    EMPTY = "empty"
+    BROKEN_ANSWER = "broken_answer"
+    """What came back was no complete chat completion."""
+    IMPOSSIBLE = "impossible"
+    """No structure that can be built, is allowed and is new."""
+    DUPLICATE = "duplicate"
+    """A program that was measured before."""
+    NOTHING_LEFT = "nothing_left"
+    """The agent sees nothing to try from here; no fault."""
+    NO_ROOM = "no_room"
+    """The question does not fit into the model's context."""
+    NOT_ASKED = "not_asked"
+    """A cap or a person came before the question."""
+    LOST = "lost"
+    """The agent fell silent."""
+    NOT_RECORDED = "not_recorded"
+    """The transcript that answers does not hold the question."""
+    OTHER = "other"
+
+
 class Proposal(Record):
     """An agent's answer to a draft."""
 
@@ -74,6 +104,8 @@ class Proposal(Record):
     candidate: Candidate | None = None
     failure: str = ""
     """Why there is no candidate; empty when there is one."""
+    cause: DraftFailure | None = None
+    """Kind of the failure, where the agent tells it."""
     usage: Usage = Usage()
     note: str = ""
     beliefs: dict[str, Worth] = {}
@@ -100,6 +132,8 @@ class Outcome(Record):
     device_seconds: float = 0.0
     usage: Usage = Usage()
     failure: str = ""
+    cause: DraftFailure | None = None
+    """Kind of the failure of a draft that brought no candidate; `OTHER` where its agent told none."""
     beliefs: dict[str, Worth] = {}
     """Answer to a `judge`, as in `Proposal`."""
     prior: float | None = None

@@ -19,7 +19,7 @@ from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import Evaluation, Search, Step, StepState, Structure
 from kernelsite.searches.rows import wall_seconds
 from search.records import EventKind, SearchState, Stage, WaitReason
-from search.steps import Draft, Item, Variant
+from search.steps import Draft, DraftFailure, Item, Variant
 
 if TYPE_CHECKING:
     from search.engine import SearchResult
@@ -173,7 +173,8 @@ def _launch_variant(search: Search, step: Step, item: Variant) -> None:
     rows = search.steps.select_related("candidate__source", "candidate__structure", "candidate__parent")
     base = rows.get(number=item.base).candidate
     if base is None:
-        proposals.give_up(search, step, f"step {item.base} has no candidate to vary")
+        failure = f"step {item.base} has no candidate to vary"
+        proposals.give_up(search, step, failure, DraftFailure.OTHER)
         return
     known = base.record
     same = dict(item.knobs) == dict(known.knobs)

@@ -18,7 +18,7 @@ from kernelsite.searches.models import Evaluation, Event, Search, Structure
 from kernelsite.searches.rows import candidate_row, live_row, structure_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from search.records import EventKind
 
@@ -68,11 +68,12 @@ def append(
     *,
     structure: Structure | None = None,
     evaluation: Evaluation | None = None,
-    code: str = "",
+    more: Mapping[str, object] | None = None,
 ) -> Event:
     """Write the next event of a search that the caller holds `locked`, with the rows that changed.
 
-    `code` is the version of the program that froze the search's settings; its first event keeps it.
+    `more` joins the payload: `draft`, a row of `drafts.py`, or, in a search's first event, `code`, the version of
+    the program that froze its settings.
     """
     search.event_seq += 1
     search.last_event_at = timezone.now()
@@ -81,8 +82,7 @@ def append(
         payload["structure"] = structure_row(structure)
     if evaluation is not None:
         payload["candidate"] = candidate_row(evaluation)
-    if code:
-        payload["code"] = code
+    payload |= more or {}
     return Event.objects.create(
         search=search, seq=search.event_seq, kind=kind, payload=payload, at=search.last_event_at
     )

@@ -125,7 +125,7 @@ def outcome_of(step: Step, evaluation: Evaluation, *, reused: bool) -> steps.Out
     )
 
 
-def failed_draft(step: Step, failure: str) -> steps.Outcome:
+def failed_draft(step: Step, failure: str, cause: steps.DraftFailure | None) -> steps.Outcome:
     """What the engine learns of a draft that brought no candidate."""
     answer = answer_of(step) or steps.Proposal()
     structure = answer.blueprint.fingerprint if answer.blueprint else ""
@@ -136,6 +136,7 @@ def failed_draft(step: Step, failure: str) -> steps.Outcome:
         beliefs=answer.beliefs,
         prior=answer.prior,
         failure=failure,
+        cause=cause if failure else None,
     )
 
 

@@ -213,7 +213,7 @@ def create(order: Order, comparison_id: int | None = None) -> Search:
         **order.model_columns,
     )
     with events.locked(search.pk) as row:
-        events.append(row, EventKind.CREATED, f"search created: {row.title}", code=code_version())
+        events.append(row, EventKind.CREATED, f"search created: {row.title}", more={"code": code_version()})
         for chosen in row.endpoints:
             where = f"prompts go to {chosen['base_url']}, model {chosen['model']}"
             events.append(row, EventKind.MODEL, f"{chosen['name']}: {where}")

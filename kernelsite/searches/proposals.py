@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils import timezone
 
-from kernelsite.searches import attempts, dispatch, events, fold, holds, ledger
+from kernelsite.searches import attempts, dispatch, drafts, events, fold, holds, ledger
 from kernelsite.searches.calls import model_agent
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import Candidate, Search, SourceText, Step, StepState, Structure
 from kernelsite.searches.scene import METERED, WITH_A_MODEL, scene_of
 from search.agents.registry import AGENTS
 from search.records import TEXT_LIMIT, EventKind
-from search.steps import Draft, Proposal
+from search.steps import Draft, DraftFailure, Proposal
 
 if TYPE_CHECKING:
     from search import records
@@ -84,9 +84,10 @@ def accept(search_id: int, step_id: int, attempt: int, proposal: Proposal) -> No
         if proposal.candidate is None:
             # A judgement brings beliefs and nothing to measure.
             silent = "" if proposal.beliefs else "the agent brought no candidate"
-            give_up(search, step, proposal.failure or silent)
+            give_up(search, step, proposal.failure or silent, proposal.cause or DraftFailure.OTHER)
         elif structure is None:
-            give_up(search, step, "the agent brought a candidate without a structure")
+            failure = "the agent brought a candidate without a structure"
+            give_up(search, step, failure, DraftFailure.OTHER)
         else:
             candidate = add_candidate(search, step, structure, proposal.candidate, proposal.note)
             attempts.evaluate(search, step, candidate)
@@ -102,7 +103,7 @@ def put_back(search_id: int, step_id: int, attempt: int, stop: ledger.CallStop) 
             return
         if not holds.hold(search, step, stop):
             step.proposal = _kept(search, step, Proposal(failure=f"not asked: {stop.reason}"[:TEXT_LIMIT]))
-            give_up(search, step, f"not asked: {stop.reason}")
+            give_up(search, step, f"not asked: {stop.reason}", DraftFailure.NOT_ASKED)
         dispatch.advance_later(search_id)
 
 
@@ -114,12 +115,17 @@ def _kept(search: Search, step: Step, proposal: Proposal) -> dict[str, object]:
     return document
 
 
-def give_up(search: Search, step: Step, failure: str) -> None:
-    """Close a draft that brought nothing to measure."""
-    outcome = fold.failed_draft(step, failure[:TEXT_LIMIT])
+def give_up(search: Search, step: Step, failure: str, cause: DraftFailure) -> None:
+    """Close a draft that brought nothing to measure; without a failure it was a judgement."""
+    outcome = fold.failed_draft(step, failure[:TEXT_LIMIT], cause)
     step.save(update_fields=["proposal", "structure"])
     fold.settle(search, step, outcome)
-    events.append(search, EventKind.FAILED_DRAFT, f"step {step.number}: {failure}")
+    if failure:
+        text = f"step {step.number}: {failure}"
+        events.append(search, EventKind.FAILED_DRAFT, text, more={"draft": drafts.draft_row(step)})
+    else:
+        text = f"step {step.number}: {len(outcome.beliefs)} beliefs about structures"
+        events.append(search, EventKind.STRUCTURE_CHANGED, text)
 
 
 def _structure(search: Search, step: Step, blueprint: Blueprint | None) -> Structure | None:
@@ -193,7 +199,8 @@ def resend_or_give_up(step_id: int) -> bool:
             return False
         if step.attempt >= limits().attempts:
             ledger.abandon(search, step, step.attempt)
-            give_up(search, step, f"the agent gave no answer in {step.attempt} attempts")
+            failure = f"the agent gave no answer in {step.attempt} attempts"
+            give_up(search, step, failure, DraftFailure.LOST)
             dispatch.advance_later(search_id)
             return True
         step.state, step.lease_until = StepState.ASKED, timezone.now() + seconds(limits().resend_after_s)

@@ -1,4 +1,4 @@
-"""Everything a page needs of a search in seven queries, all from one state of the database."""
+"""Everything a page needs of a search in eight queries, nine with a model, all from one state of the database."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.db.models import F, Min, Q
 from django.utils import timezone
 
+from kernelsite.searches.drafts import DraftRow, failed_drafts
 from kernelsite.searches.limits import limits
 from kernelsite.searches.models import AttemptState, Evaluation, Event, Search
 from kernelsite.searches.models.work import PURPOSE_SUFFIX
@@ -68,6 +69,8 @@ class Snapshot(TypedDict):
     candidates: list[CandidateRow]
     samples: dict[str, Sample]
     """By cause: the first candidate that failed so."""
+    drafts: list[DraftRow]
+    """Those that brought nothing to judge."""
     events: list[EventRow]
 
 
@@ -112,6 +115,7 @@ def take(search_id: int) -> Snapshot:
             "structures": _structures(search),
             "candidates": _candidates(search),
             "samples": _samples(search),
+            "drafts": failed_drafts(search),
             "events": _last_events(search),
         }
 

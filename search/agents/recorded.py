@@ -13,7 +13,7 @@ from search.agents.expected import expected, favour
 from search.agents.playbook.agent import PlaybookAgent
 from search.landscapes.files import LandscapeError, landscape_of
 from search.records import DraftKind, Usage
-from search.steps import Proposal
+from search.steps import DraftFailure, Proposal
 
 if TYPE_CHECKING:
     from search.agents.agent import Scene
@@ -56,12 +56,14 @@ class RecordedAgent:
 
     def _written(self, landscape: Landscape, place: int | None, draft: Draft, scene: Scene) -> Proposal:
         if place is None:
-            return Proposal(failure="no recorded structure is left to try from here")
+            why = "no recorded structure is left to try from here"
+            return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
         structure = landscape.structures[place]
         blueprint, predicted = structure.blueprint, _expected(landscape, place)
         if random.Random(f"{draft.seed} failure").random() < self._failure:
             why = "simulated: the agent brought no source"
-            return Proposal(blueprint=blueprint, failure=why, prior=predicted)
+            cause = DraftFailure.NO_PROGRAM
+            return Proposal(blueprint=blueprint, failure=why, cause=cause, prior=predicted)
         candidate = structure.candidate(landscape.language)
         return Proposal(blueprint=blueprint, candidate=candidate, note=landscape.label, prior=predicted)
 

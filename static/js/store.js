@@ -20,6 +20,7 @@ export class Store {
     this.candidates = new Map(snapshot.candidates.map((row) => [row.id, row]));
     this.events = snapshot.events.slice();
     this.samples = { ...snapshot.samples };
+    this.drafts = snapshot.drafts.slice();
     this.#changed({ all: true });
   }
 
@@ -35,14 +36,15 @@ export class Store {
   }
 
   #merge(event) {
-    const { search, structure, candidate } = event.d;
+    const { search, structure, candidate, draft } = event.d;
     if (search) this.search = { ...this.search, ...search };
     if (structure) this.structures.set(structure.number, structure);
     if (candidate) this.candidates.set(candidate.id, candidate);
     this.events.push(event);
     if (this.events.length > EVENTS_KEPT) this.events.splice(0, this.events.length - EVENTS_KEPT);
     if (candidate) this.#sample(candidate, event.d.text);
-    this.#changed({ structure: Boolean(structure), candidate: Boolean(candidate) });
+    if (draft) this.drafts.push(draft);
+    this.#changed({ structure: Boolean(structure), candidate: Boolean(candidate), draft: Boolean(draft) });
   }
 
   // The first failure of a cause speaks for it; its event's text until the page is loaded anew.
@@ -53,7 +55,7 @@ export class Store {
   // Listeners are called at most once a frame; a hidden tab has no frames, so it draws once when shown.
   subscribe(listener) {
     this.listeners.push(listener);
-    listener({ all: true, structure: true, candidate: true });
+    listener({ all: true, structure: true, candidate: true, draft: true });
   }
 
   #changed(what) {
@@ -65,7 +67,7 @@ export class Store {
 
   flush() {
     if (this.pending === null || this.held) return;
-    const change = this.pending.all ? { all: true, structure: true, candidate: true } : this.pending;
+    const change = this.pending.all ? { all: true, structure: true, candidate: true, draft: true } : this.pending;
     this.pending = null;
     for (const listener of this.listeners) listener(change);
   }

@@ -2,6 +2,7 @@
 import { $, $$, el, icon, patchRows, setText } from "./dom.js";
 import { duration, interval, knobs, microseconds, outcomeOf, plural, speedup } from "./format.js";
 import { pill } from "./pill.js";
+import { draftGroups, isQuiet, wordsOf } from "./drafts.js";
 import { isFailure } from "./store.js";
 import { shortName } from "./treenode.js";
 import * as url from "./urlstate.js";
@@ -183,33 +184,50 @@ function order(key, down) {
   };
 }
 
-// Failures grouped by cause, each with its candidates and what the judge, or the log, said of one of them.
+// Failures grouped by cause: candidates, each group with what the judge or the log said of one of them, then drafts
+// that brought no program.
 export class Failures {
   constructor(root, store) {
     this.box = $("[data-failures]", root);
     this.store = store;
-    store.subscribe((change) => { if (change.candidate || change.all) this.draw(); });
+    this.calls = root.dataset.calls;
+    store.subscribe((change) => { if (change.candidate || change.draft || change.all) this.draw(); });
   }
 
   draw() {
-    const groups = new Map();
+    const causes = new Map();
     for (const row of this.store.candidates.values()) {
       if (!isFailure(row)) continue;
-      if (!groups.has(outcomeOf(row))) groups.set(outcomeOf(row), []);
-      groups.get(outcomeOf(row)).push(row);
+      if (!causes.has(outcomeOf(row))) causes.set(outcomeOf(row), []);
+      causes.get(outcomeOf(row)).push(row);
     }
-    const rows = [...groups].sort((a, b) => b[1].length - a[1].length);
-    setText($("[data-failure-count]"), String([...groups.values()].flat().length));
-    patchRows(this.box, rows, ([cause]) => cause, ([, list]) => String(list.length), ([cause, list]) => this.build(cause, list));
-    if (!rows.length) this.box.replaceChildren(el("p", { class: "muted body" }, "Nothing has failed."));
+    const groups = [...causes].sort((a, b) => b[1].length - a[1].length).map(([cause, rows]) => ({ key: cause, rows, build: () => this.build(cause, rows) }));
+    for (const [cause, rows] of draftGroups(this.store.drafts)) groups.push({ key: `draft ${cause}`, rows, build: () => this.buildDrafts(cause, rows) });
+    setText($("[data-failure-count]"), String(groups.reduce((sum, { rows }) => sum + rows.length, 0)));
+    patchRows(this.box, groups, ({ key }) => key, ({ rows }) => String(rows.length), (group) => group.build());
+    if (!groups.length) this.box.replaceChildren(el("p", { class: "muted body" }, "Nothing has failed."));
   }
 
   build(cause, rows) {
-    const was = $(`details[data-key="${cause}"]`, this.box);
     const sample = this.store.samples[cause];
     const said = sample?.text ? el("span", { class: "muted small break" }, el("a", { class: "id", href: `/candidates/${sample.candidate}/` }, `C-${sample.candidate}`), ` ${sample.text}`) : null;
-    return el("details", { class: "failure", open: was?.open },
-      el("summary", {}, pill(cause), el("span", {}, plural(rows.length, "candidate")), said),
-      el("div", { class: "inside" }, el("ul", { class: "chips" }, ...rows.slice(0, 40).map((row) => el("li", {}, el("a", { class: "chip id", href: `/candidates/${row.id}/` }, `C-${row.id}`)))), rows.length > 40 ? el("p", { class: "muted small" }, `and ${rows.length - 40} more`) : null));
+    const chips = (row) => el("a", { class: "chip id", href: `/candidates/${row.id}/` }, `C-${row.id}`);
+    return this.group(cause, rows, false, [pill(cause), el("span", {}, plural(rows.length, "candidate")), said], null, chips);
+  }
+
+  buildDrafts(cause, rows) {
+    const { title, advice } = wordsOf(cause);
+    const link = (row, text, name) => (row.call ? el("a", { class: `${name} id`, href: `${this.calls}${row.call}/` }, text) : el("span", { class: name }, text));
+    const said = el("span", { class: "muted small break" }, link(rows[0], `step ${rows[0].step}`, ""), ` ${rows[0].text}`);
+    const chips = (row) => link(row, `step ${row.step} ${row.kind}`, "chip");
+    return this.group(`draft ${cause}`, rows, true, [pill(isQuiet(cause) ? "dropped" : "failed", title), el("span", {}, plural(rows.length, "draft")), said], el("p", { class: "small muted" }, advice), chips);
+  }
+
+  group(key, rows, open, summary, advice, chip) {
+    const was = $(`details[data-key="${key}"]`, this.box);
+    const more = rows.length > 40 ? el("p", { class: "muted small" }, `and ${rows.length - 40} more`) : null;
+    return el("details", { class: "failure", open: was ? was.open : open },
+      el("summary", {}, ...summary),
+      el("div", { class: "inside" }, advice, el("ul", { class: "chips" }, ...rows.slice(0, 40).map((row) => el("li", {}, chip(row)))), more));
   }
 }

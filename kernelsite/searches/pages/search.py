@@ -10,7 +10,7 @@ from django.db.models import Min
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from kernelsite.searches import beliefs, log_views, snapshot, spending
+from kernelsite.searches import beliefs, drafts, log_views, snapshot, spending
 from kernelsite.searches.models import Evaluation, Search
 from kernelsite.searches.outline import board, failures, outline
 from kernelsite.searches.pages.first_picture import first_picture
@@ -76,11 +76,22 @@ def search(request: TeamRequest, search_id: int) -> HttpResponse:
         "candidates": candidates[:ROWS_WITHOUT_SCRIPT],
         "candidate_count": len(candidates),
         "failures": failed,
-        "failure_count": sum(len(group["rows"]) for group in failed),
+        "failure_count": sum(len(group["rows"]) for group in failed) + len(document["drafts"]),
         "strategy": STRATEGIES.get(row.strategy),
         "command": reproduction(row.record),
     }
-    return render(request, "searches/search.html", context | controls(row, document) | models_of(row))
+    context |= controls(row, document) | empty_drafts(document) | models_of(row)
+    return render(request, "searches/search.html", context)
+
+
+def empty_drafts(document: Snapshot) -> dict[str, object]:
+    """Drafts that brought no program, and the words about them for templates and scripts."""
+    rows = document["drafts"]
+    return {
+        "failed_drafts": drafts.groups(rows),
+        "explanation": drafts.explanation(document["search"], rows, document["candidates"]),
+        "draft_words": {cause: words._asdict() for cause, words in drafts.WORDS.items()},
+    }
 
 
 def _log(request: TeamRequest, document: Snapshot) -> list[EventRow]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from search.agents.expected import expected
 from search.agents.llm import memory
 from search.agents.llm.duplicates import duplicate_of
+from search.agents.llm.failing import Failure
 from search.agents.llm.fencing import one_line
 from search.agents.llm.ledger import added
 from search.agents.llm.prompts import PROMPT_TOKENS, PromptError, budget, build
@@ -32,7 +33,7 @@ from search.agents.llm.talk import Talk
 from search.agents.llm.writing import Written, written
 from search.library import CompositionError, compose
 from search.records import DraftKind
-from search.steps import Proposal
+from search.steps import DraftFailure, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,8 +74,12 @@ class LlmAgent:
         """Answer a draft; a refusal is a `Proposal` with `failure`."""
         try:
             return self._answer(draft, scene)
-        except (CompositionError, PromptError, planner.NothingLeftError) as error:
-            return Proposal(failure=str(error))
+        except planner.NothingLeftError as error:
+            return Proposal(failure=str(error), cause=DraftFailure.NOTHING_LEFT)
+        except CompositionError as error:
+            return Proposal(failure=str(error), cause=DraftFailure.IMPOSSIBLE)
+        except PromptError as error:
+            return Proposal(failure=str(error), cause=DraftFailure.NO_ROOM)
 
     def _answer(self, draft: Draft, scene: Scene) -> Proposal:
         match draft.kind:
@@ -112,9 +117,9 @@ class LlmAgent:
         try:
             plan, failure = talk.answered(self._reader(draft, scene), planner.CORRECTION)
         except planner.NothingLeftError as error:
-            plan, failure = None, str(error)
+            plan, failure = None, Failure(str(error), DraftFailure.NOTHING_LEFT)
         if plan is None:
-            return Proposal(failure=failure, usage=talk.spent)
+            return Proposal(failure=failure.text, cause=failure.cause, usage=talk.spent)
         answer = self._write(draft, scene, plan.blueprint, _planned(plan))
         return answer.model_copy(update={"usage": added(talk.spent, answer.usage)})
 
@@ -123,7 +128,7 @@ class LlmAgent:
         try:
             talk = self._talk(draft, "coder", coder.parts(scene, blueprint, relative))
         except PromptError as error:
-            return Proposal(blueprint=blueprint, failure=str(error))
+            return Proposal(blueprint=blueprint, failure=str(error), cause=DraftFailure.NO_ROOM)
         result = self._written(talk, blueprint, scene)
         parent = relative[0].hash if relative else ""
         return _proposal(result, talk, blueprint, scene, note=note, parent=parent)
@@ -143,7 +148,7 @@ class LlmAgent:
     def _judge(self, draft: Draft, scene: Scene) -> Proposal:
         talk = self._talk(draft, "analyst", analyst.parts(draft, scene), ANALYST_SCHEMA)
         beliefs, failure = talk.answered(lambda text: analyst.read_beliefs(text, scene), analyst.CORRECTION)
-        return Proposal(beliefs=beliefs or {}, failure=failure, usage=talk.spent)
+        return Proposal(beliefs=beliefs or {}, failure=failure.text, cause=failure.cause, usage=talk.spent)
 
     def _reader(self, draft: Draft, scene: Scene) -> Callable[[str], Plan]:
         """Reads a planner's answer and remembers it."""
@@ -174,13 +179,15 @@ def _proposal(
     predicted = expected(blueprint, scene.workload, scene.device_class)
     answer = Proposal(blueprint=blueprint, usage=talk.spent, prior=predicted)
     if result.candidate is None:
-        return answer.model_copy(update={"failure": one_line(result.failure, NOTE)})
+        why = result.failure
+        return answer.model_copy(update={"failure": one_line(why.text, NOTE), "cause": why.cause})
     candidate = result.candidate.model_copy(update={"parent": parent})
     same = duplicate_of(candidate, scene.candidates)
     if same is not None:
         candidate = scene.candidates[same]
         if problem := _unusable(candidate, blueprint, scene):
-            return answer.model_copy(update={"failure": f"the same program as step {same}: {problem}"})
+            failure = f"the same program as step {same}: {problem}"
+            return answer.model_copy(update={"failure": failure, "cause": DraftFailure.DUPLICATE})
         candidate = candidate.model_copy(update={"structure": blueprint.fingerprint})
         note = f"the same program as step {same}. {note}"
     return answer.model_copy(update={"candidate": candidate, "note": one_line(note, NOTE)})

@@ -112,6 +112,10 @@ class AnswerError(ValueError):
     """A text that is not the JSON that was asked for; the message goes back to the model."""
 
 
+class UnusableError(AnswerError):
+    """The JSON that was asked for, with nothing in it that can be used."""
+
+
 def read_answer(text: str, kind: type[AnswerT]) -> AnswerT:
     """The answer in a text: the last JSON object in it that fits.
 

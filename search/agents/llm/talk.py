@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from search.agents.llm.failing import NO_FAILURE, Failure, failure_of
 from search.agents.llm.fencing import fence, one_line, shortened
 from search.agents.llm.ledger import added
 from search.agents.llm.outcomes import CallOutcome, Message, ModelRequest
-from search.agents.llm.schema import AnswerError
+from search.agents.llm.schema import AnswerError, UnusableError
 from search.agents.llm.tokens import estimate_messages
 from search.records import Usage
+from search.steps import DraftFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +56,7 @@ class Talk:
         messages = self._follow_up(problem)
         return self._call(messages) if messages else None
 
-    def answered(self, read: Callable[[str], T], correction: str) -> tuple[T | None, str]:
+    def answered(self, read: Callable[[str], T], correction: str) -> tuple[T | None, Failure]:
         """What the answer is read as, else why there is none; a bad answer is said back once.
 
         Args:
@@ -62,16 +64,16 @@ class Talk:
             correction: what to say with the problem.
         """
         reply: ModelReply | None = self.ask()
-        failure = ""
+        failure = NO_FAILURE
         for _ in range(2):
             if reply is None:
                 break
             if not (reply.is_ok or reply.outcome is CallOutcome.TRUNCATED):
                 return None, failure_of(reply)
             try:
-                return read(reply.text), ""
+                return read(reply.text), NO_FAILURE
             except AnswerError as error:
-                failure = f"{CallOutcome.MALFORMED}: {one_line(str(error), _SHOWN)}"
+                failure = _unread(error, reply)
                 told = fence(str(error), "what is wrong", _SAID_BACK)
             reply = self.again(f"{told}\n{correction}") if self.calls == 1 else None
         return None, failure
@@ -106,6 +108,9 @@ class Talk:
         return (*before, question, answered, Message(role="user", content=problem))
 
 
-def failure_of(reply: ModelReply) -> str:
-    """A reply that is no answer, in words."""
-    return f"{reply.outcome}: {reply.detail}" if reply.detail else str(reply.outcome)
+def _unread(error: AnswerError, reply: ModelReply) -> Failure:
+    if not reply.is_ok:
+        return failure_of(reply)
+    unusable = isinstance(error, UnusableError)
+    cause = DraftFailure.IMPOSSIBLE if unusable else DraftFailure.UNREADABLE
+    return Failure(f"{CallOutcome.MALFORMED}: {one_line(str(error), _SHOWN)}", cause)

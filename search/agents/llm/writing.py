@@ -12,15 +12,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from search.agents.llm.duplicates import normalised
+from search.agents.llm.failing import NO_FAILURE, Failure, failure_of
 from search.agents.llm.fencing import fence, one_line
 from search.agents.llm.outcomes import CallOutcome
 from search.agents.llm.parsing import FENCE_WORD, read_program
 from search.agents.llm.render_contract import verdicts_text
-from search.agents.llm.talk import failure_of
 from search.agents.playbook.writers import PATHS
 from search.contract import check, overall
 from search.knobs import KnobError, read_knobs
 from search.records import Candidate, Language, SourceFile, Verdict
+from search.steps import DraftFailure
 
 if TYPE_CHECKING:
     from search.agents.llm.outcomes import ModelReply
@@ -50,7 +51,7 @@ class Written:
     text: str = ""
     """The last answer."""
     candidate: Candidate | None = None
-    failure: str = ""
+    failure: Failure = NO_FAILURE
     """Why there is no candidate."""
 
 
@@ -61,7 +62,7 @@ class _Try:
     candidate: Candidate | None
     """May be there although something is wrong with it: the judge says more than we do."""
     fault: Fault | None = None
-    problem: str = ""
+    problem: Failure = NO_FAILURE
     """For people."""
     correction: str = ""
     """For the model."""
@@ -78,7 +79,7 @@ def written(talk: Talk, blueprint: Blueprint, language: Language, *, keeps_contr
     """
     reply: ModelReply | None = talk.ask()
     told: set[Fault] = set()
-    best = Written(failure="the model gave no answer")
+    best = Written(failure=Failure("the model gave no answer", DraftFailure.EMPTY))
     while reply is not None:
         found = _looked_at(reply, blueprint, language, keeps_contract=keeps_contract)
         if found.candidate is not None:
@@ -109,8 +110,10 @@ def _looked_at(reply: ModelReply, blueprint: Blueprint, language: Language, *, k
 
 
 def _malformed(problem: str, language: Language) -> _Try:
-    told = f"{CallOutcome.MALFORMED} {problem}"
-    said = f"{fence(told, 'what is wrong')}\nGive the whole program in one ```{FENCE_WORD[language]} block."
+    told = Failure(f"{CallOutcome.MALFORMED} {problem}", DraftFailure.NO_PROGRAM)
+    said = (
+        f"{fence(told.text, 'what is wrong')}\nGive the whole program in one ```{FENCE_WORD[language]} block."
+    )
     return _Try(None, Fault.FORM, told, said)
 
 
@@ -151,8 +154,8 @@ def _held_against(candidate: Candidate, blueprint: Blueprint, *, keeps_contract:
     if overall(verdicts) is Verdict.VIOLATED:
         seen = fence(verdicts_text(verdicts), "clauses of the contract", _FEEDBACK_CAP)
         problem = "The program is not the structure that was asked for"
-        return _Try(candidate, Fault.CONTRACT, problem, f"{problem}.\n{seen}\n{_AGAIN}")
+        return _Try(candidate, Fault.CONTRACT, Failure(problem), f"{problem}.\n{seen}\n{_AGAIN}")
     if unused := unused_knobs(candidate, blueprint):
         problem = f"Nothing in the program uses {', '.join(unused)}"
-        return _Try(candidate, Fault.FORM, problem, f"{problem}. Use every knob. {_AGAIN}")
+        return _Try(candidate, Fault.FORM, Failure(problem), f"{problem}. Use every knob. {_AGAIN}")
     return _Try(candidate)

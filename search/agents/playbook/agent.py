@@ -10,7 +10,7 @@ from search.agents.playbook.moves import moves
 from search.agents.playbook.writers import refusal, refusal_of, write_source
 from search.library import CompositionError, compose
 from search.records import Candidate, DraftKind
-from search.steps import Proposal
+from search.steps import DraftFailure, Proposal
 
 if TYPE_CHECKING:
     from search.agents.agent import Scene
@@ -31,11 +31,11 @@ class PlaybookAgent:
     def propose(self, draft: Draft, scene: Scene) -> Proposal:
         """Answer a draft; a refusal is a `Proposal` with `failure`."""
         if problem := refusal(scene.workload, scene.language):
-            return Proposal(failure=problem)
+            return Proposal(failure=problem, cause=DraftFailure.IMPOSSIBLE)
         try:
             return self._answer(draft, scene)
         except CompositionError as error:
-            return Proposal(failure=str(error))
+            return Proposal(failure=str(error), cause=DraftFailure.IMPOSSIBLE)
 
     def _answer(self, draft: Draft, scene: Scene) -> Proposal:
         match draft.kind:
@@ -48,7 +48,8 @@ class PlaybookAgent:
             case DraftKind.REFINE:
                 return _refine(draft, scene)
             case DraftKind.JUDGE:
-                return Proposal(failure="the playbook holds no beliefs that a result could change")
+                why = "the playbook holds no beliefs that a result could change"
+                return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
 
 
 def _instantiate(draft: Draft, scene: Scene) -> Proposal:
@@ -73,7 +74,8 @@ def _explore(draft: Draft, scene: Scene) -> Proposal:
     for move, child in moves(scene, parent, draft.seed, worth):
         if child.fingerprint not in draft.exclude:
             return _proposal(child, scene, parent=_ancestor(draft, scene), note=move.note)
-    return Proposal(failure=f"no structure beyond {parent.title} is left to try")
+    why = f"no structure beyond {parent.title} is left to try"
+    return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
 
 
 def _repair(draft: Draft, scene: Scene) -> Proposal:
@@ -91,7 +93,8 @@ def _repair(draft: Draft, scene: Scene) -> Proposal:
         if knobs not in tried:
             note = f"the {what} knobs, after {_ending(draft, scene)}"
             return _with_knobs(base, blueprint, knobs, note=note)
-    return Proposal(failure=f"{blueprint.title} failed with {', '.join(ways)} knobs: {_ending(draft, scene)}")
+    why = f"{blueprint.title} failed with {', '.join(ways)} knobs: {_ending(draft, scene)}"
+    return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
 
 
 def _refine(draft: Draft, scene: Scene) -> Proposal:
@@ -106,7 +109,8 @@ def _refine(draft: Draft, scene: Scene) -> Proposal:
         knobs = base.knobs | {knob.name: value}
         if knobs not in tried:
             return _with_knobs(base, blueprint, knobs, note=f"{knob.name} = {value}")
-    return Proposal(failure=f"every neighbour of this candidate of {blueprint.title} was tried")
+    why = f"every neighbour of this candidate of {blueprint.title} was tried"
+    return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
 
 
 # What the agent reads and makes ----------------------------------------------------------------------
@@ -114,7 +118,7 @@ def _refine(draft: Draft, scene: Scene) -> Proposal:
 
 def _proposal(blueprint: Blueprint, scene: Scene, *, parent: str = "", note: str) -> Proposal:
     if problem := refusal_of(blueprint, scene.workload, scene.language):
-        return Proposal(failure=problem)
+        return Proposal(failure=problem, cause=DraftFailure.IMPOSSIBLE)
     candidate = Candidate(
         language=scene.language,
         sources=(write_source(blueprint, scene.workload, scene.language),),

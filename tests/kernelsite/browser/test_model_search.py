@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 KEY = "sk-canary-of-the-browser-0123456789"
 LIMIT_S = 120.0
+PHONE = {"width": 390, "height": 844}
 
 
 def script(conversation):
@@ -69,6 +70,47 @@ def test_a_model_is_added_tested_and_searches(open_page, server, artifacts, comp
     page.locator(".call").first.locator("summary").first.click()
     assert page.get_by_text("The model's words; nothing in them decides anything.").first.is_visible()
     page.screenshot(path=artifacts / "model-transcript.png", full_page=True)
+
+
+def test_a_model_of_no_use_is_explained_while_it_searches_and_afterwards(open_page, artifacts):
+    """Six replies of prose: the page that watched and one that is opened later say the same."""
+    prose = "Sure! A softmax kernel computes the softmax of a row. First we"
+    with ModelServer(lambda _: Answer(prose, fault="length"), key=KEY) as server:
+        page = open_page("/settings/models/new/")
+        page.get_by_label("Name").fill("useless")
+        page.get_by_label("Model", exact=True).fill("fake-model")
+        page.get_by_label("Address").fill(server.url)
+        page.get_by_label("Key", exact=True).fill(KEY)
+        page.get_by_role("button", name="Add the model").click()
+        page.goto("/searches/new/?workload=softmax")
+        page.locator("label", has_text="plans structures").click()
+        page.locator("label", has_text="useless").click()
+        page.get_by_label("Evaluations").fill("6")
+        page.get_by_label("Tokens").fill("300000")
+        page.get_by_role("button", name="Launch").click()
+        page.wait_for_url("**/searches/*/")
+        number = int(page.url.rstrip("/").rsplit("/", 1)[1])
+        search = finished(page, number)
+    assert (search["state"], search["best"]) == ("finished", None), search["reason"]
+    page.locator("[data-explanation]").get_by_text("reply cut off at its length limit (").wait_for()
+    watched = said(page)
+    page.screenshot(path=artifacts / "useless-watched.png", full_page=True)
+    page.reload()
+    assert said(page) == watched
+    page.get_by_role("tab", name="Failures").click()
+    drafts = len(page.request.get(f"/searches/{number}/snapshot.json").json()["drafts"])
+    assert page.locator("[data-failure-count]").inner_text() == str(drafts) != "0"
+    page.screenshot(path=artifacts / "useless-failures.png", full_page=True)
+    page.locator("[data-failures] a").first.click()
+    assert page.get_by_text(prose).first.is_visible()
+    phone = open_page(f"/searches/{number}/#panel-failures", PHONE)
+    phone.locator("[data-explanation]").wait_for()
+    phone.screenshot(path=artifacts / "useless-phone.png", full_page=True)
+
+
+def said(page):
+    note = page.locator("[data-explanation]")
+    return note.inner_text(), note.locator("a").get_attribute("href"), page.locator(".counts").inner_text()
 
 
 def finished(page, number):

@@ -9,7 +9,7 @@ from search.agents.llm.fencing import fence, one_line
 from search.agents.llm.prompts import Part
 from search.agents.llm.render_structure import cost_text
 from search.agents.llm.roles.common import task_parts
-from search.agents.llm.schema import AnalystAnswer, AnswerError, read_answer
+from search.agents.llm.schema import AnalystAnswer, UnusableError, read_answer
 from search.agents.llm.wording import counted
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def read_beliefs(text: str, scene: Scene) -> dict[str, float]:
     """Worth by fingerprint; labels that were not given out are passed over.
 
     Raises:
-        AnswerError: not the JSON that was asked for, or about no structure of this search.
+        AnswerError: not the JSON that was asked for.
+        UnusableError: it is about no structure of this search.
     """
     answer = read_answer(text, AnalystAnswer)
     known = labels(scene)
@@ -44,7 +45,7 @@ def read_beliefs(text: str, scene: Scene) -> dict[str, float]:
         if belief.structure in known
     }
     if not found:
-        raise AnswerError(f"no belief is about one of {', '.join(known)}")
+        raise UnusableError(f"no belief is about one of {', '.join(known)}")
     return found
 
 

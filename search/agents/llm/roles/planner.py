@@ -11,7 +11,7 @@ from search.agents.llm.recorded import in_scene
 from search.agents.llm.render_evidence import evidence_text
 from search.agents.llm.render_structure import actions_text, blueprint_text, cost_text
 from search.agents.llm.roles.common import task_parts
-from search.agents.llm.schema import STRUCTURES, AnswerError, PlannerAnswer, read_answer
+from search.agents.llm.schema import STRUCTURES, AnswerError, PlannerAnswer, UnusableError, read_answer
 from search.compose import choose
 from search.library import CompositionError, compose, traits
 
@@ -75,7 +75,8 @@ def read_plan(text: str, draft: Draft, scene: Scene) -> Plan:
     """The first structure of an answer that can be built and is new.
 
     Raises:
-        AnswerError: the answer is not the JSON that was asked for, or none of its structures can be used.
+        AnswerError: the answer is not the JSON that was asked for.
+        UnusableError: none of its structures can be built and is new.
         NothingLeftError: the planner says that nothing is left to try.
     """
     answer = read_answer(text, PlannerAnswer)
@@ -91,7 +92,7 @@ def read_plan(text: str, draft: Draft, scene: Scene) -> Plan:
         if plan.blueprint.fingerprint not in (*draft.exclude, draft.structure):
             return plan
         problems.append(f"{plan.blueprint.title}: was tried already")
-    raise AnswerError(f"no structure that can be built and is new; {'; '.join(problems)}")
+    raise UnusableError(f"no structure that can be built and is new; {'; '.join(problems)}")
 
 
 def remembered(replies: Iterable[str], draft: Draft, scene: Scene) -> Plan | None:

@@ -15,6 +15,7 @@ from search.agents.playbook.writers import refusal_of, writes
 from search.contract import check, overall
 from search.library import shipped_workload, structures
 from search.records import DraftKind, EvaluationStatus, Language, Verdict
+from search.steps import DraftFailure
 from tests.search.agents.llm.llm_scenes import (
     LIBRARY,
     MemoryCaller,
@@ -95,6 +96,7 @@ def test_a_planner_that_sees_nothing_is_not_asked_again():
     agent = LlmAgent(in_turn(plan()))
     first = agent.propose(EXPLORE, scene(PLAIN))
     assert "no structure that is left" in first.failure
+    assert first.cause is DraftFailure.NOTHING_LEFT
     assert agent.propose(EXPLORE, scene(PLAIN)).failure == first.failure
 
 
@@ -136,6 +138,7 @@ def test_a_planner_without_json_is_asked_twice_in_all(text):
     answer = LlmAgent(caller).propose(EXPLORE, scene(PLAIN))
     assert caller.turns == ["7/planner-1", "7/planner-2"]
     assert "malformed" in answer.failure
+    assert answer.cause is DraftFailure.UNREADABLE
     assert answer.usage.calls == 2
 
 
@@ -205,6 +208,7 @@ def test_an_answer_without_a_program_is_said_back_once(text, reading):
     twice = LlmAgent(in_turn(text, text)).propose(DIRECT, scene())
     assert twice.candidate is None
     assert twice.failure.startswith("malformed")
+    assert twice.cause is DraftFailure.NO_PROGRAM
     assert twice.blueprint == PLAIN
     assert twice.usage.calls == 2
 
@@ -231,14 +235,24 @@ def test_knob_values_that_are_no_choice_become_the_default():
 
 
 @pytest.mark.parametrize(
-    "outcome",
-    [CallOutcome.REFUSED, CallOutcome.EMPTY, CallOutcome.QUOTA, CallOutcome.TIMEOUT, CallOutcome.BUDGET],
+    ("outcome", "cause"),
+    [
+        (CallOutcome.REFUSED, DraftFailure.REFUSED),
+        (CallOutcome.EMPTY, DraftFailure.EMPTY),
+        (CallOutcome.INCOMPLETE, DraftFailure.BROKEN_ANSWER),
+        (CallOutcome.BAD_GATEWAY_RESPONSE, DraftFailure.BROKEN_ANSWER),
+        (CallOutcome.NOT_RECORDED, DraftFailure.NOT_RECORDED),
+        (CallOutcome.QUOTA, DraftFailure.OTHER),
+        (CallOutcome.TIMEOUT, DraftFailure.OTHER),
+        (CallOutcome.BUDGET, DraftFailure.NOT_ASKED),
+    ],
 )
-def test_a_fault_of_the_server_is_a_typed_failure(outcome):
+def test_a_fault_of_the_server_is_a_typed_failure(outcome, cause):
     for asked, here in ((DIRECT, scene()), (EXPLORE, scene(PLAIN))):
         caller = in_turn(fault(outcome, code(), "not today"))
         answer = LlmAgent(caller).propose(asked, here)
         assert answer.failure == f"{outcome}: not today"
+        assert answer.cause is cause
         assert answer.candidate is None
         assert answer.usage.calls == 1
 
@@ -251,7 +265,7 @@ def test_a_truncated_answer_is_never_used_and_asked_for_again_shorter():
     assert "shorter" in said_back(caller)
     twice = LlmAgent(in_turn(*[fault(CallOutcome.TRUNCATED, code())] * 2)).propose(DIRECT, scene())
     assert twice.candidate is None
-    assert twice.failure == "truncated"
+    assert (twice.failure, twice.cause) == ("truncated", DraftFailure.TRUNCATED)
 
 
 def test_nothing_is_asked_again_where_the_context_is_full():
@@ -424,3 +438,4 @@ def test_the_fifth_duplicate_in_a_row_is_no_answer():
     answer = LlmAgent(in_turn(code())).propose(draft(DraftKind.REFINE, PLAIN.fingerprint, base=1), here)
     assert answer.candidate is None
     assert answer.failure == "the same program as step 1: 5 duplicates in a row"
+    assert answer.cause is DraftFailure.DUPLICATE
