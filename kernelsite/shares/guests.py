@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from kernelsite.accounts.addresses import client_address
+from kernelsite.accounts.models.invitation import digest
 from kernelsite.catalog.templatetags.show import speedup
 from kernelsite.shares import figures
 from kernelsite.shares.document import Result, Scope
@@ -76,8 +77,8 @@ class Opened:
 
     @property
     def etag(self) -> str:
-        """Changes with what the page shows."""
-        return f'"{self.share.pk}-{self.version}-{self.share.expires_at.timestamp():.0f}"'
+        """Changes with what the page shows; hashed, since versions are made of ids that guests do not see."""
+        return f'"{digest(f"{self.token} {self.version} {self.share.expires_at.timestamp()}")[:32]}"'
 
 
 def guests(view: GuestView) -> View:

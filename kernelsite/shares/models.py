@@ -30,6 +30,7 @@ class Words(models.TextChoices):
     STRUCTURE = "structure", "Structure"
     COMPARISON = "comparison", "Comparison"
     SAVED_SET = "set", "Saved set"
+    RELEASE = "release", "Release"
 
 
 class ShareQuerySet(models.QuerySet["Share"]):

@@ -38,6 +38,7 @@ MOST_CALLS = 40
 MOST_BRANCHES = 400
 CODE_LIMIT = 300_000
 """Characters of one file."""
+LANGUAGES = {"cpp": "C++", "cuda": "CUDA C++", "triton": "Triton", "pytorch": "PyTorch"}
 METHODS = {
     "trusted-launch": "trusted launch: our own process replays the recorded launches, no candidate code beside the clock",
     "slope": "slope between passes of K/2 and K slots, outputs of every pass checked",
@@ -209,7 +210,7 @@ def method_of(evaluation: Evaluation | None) -> tuple[Fact, ...]:
         "Timing": METHODS.get(record.method or "", ""),
         "Policy": place.policy,
         "Tier": f"{record.tier}, purpose {record.purpose}",
-        "Repeats": f"{sum(case.samples for case in record.cases)} pairs over {len(record.cases)} cases",
+        "Repeats": f"{sum(case.samples for case in record.cases)} timed pairs, cases timed: {len(record.cases)}",
         "Interval": "95 %, bootstrap over paired samples; the headline is the geometric mean over cases",
         "Floor": f"moving the data takes at least {us(sum(floors) / len(floors))} on average"
         if floors
@@ -217,6 +218,11 @@ def method_of(evaluation: Evaluation | None) -> tuple[Fact, ...]:
         "Judge": f"harness {place.harness}",
     }
     return tuple(Fact(name=name, value=visible(value)) for name, value in facts.items() if value)
+
+
+def language_of(search: Search) -> str:
+    """The language of its kernels as people write it."""
+    return LANGUAGES.get(search.language, "")
 
 
 def device_of(evaluation: Evaluation | None) -> str:

@@ -88,7 +88,7 @@ def new(request: TeamRequest) -> HttpResponse:
         "listed": listed(result),
         "scope": scope,
         "may_share_code": may_share_code,
-        "is_one_search": kind.word in ("search", "structure"),
+        "is_one_search": kind.word in ("search", "structure", "release"),
         "is_live": form.is_bound and form.data.get("state") == "live",
         "preview_until": timezone.now() + timedelta(days=_days(form, rules)),
     }

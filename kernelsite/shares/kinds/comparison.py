@@ -9,8 +9,9 @@ from django.utils import timezone
 from kernelsite.compare.cases import by_case
 from kernelsite.compare.groups import MOST_GROUPS, MOST_LINES, groups_of
 from kernelsite.compare.models import Comparison
+from kernelsite.compare.runs import AXES, EVALUATIONS
 from kernelsite.shares import parts
-from kernelsite.shares.document import Bar, CaseRow, Group, Headline, Result
+from kernelsite.shares.document import Bar, CaseRow, Group, Headline, Line, Result
 from kernelsite.shares.kinds.kind import Kind
 from kernelsite.shares.kinds.search import counts_of
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kernelsite.compare import groups as compare
     from kernelsite.compare.cases import CaseBar
     from kernelsite.searches.models import Search
-    from kernelsite.shares.document import Line, Scope
+    from kernelsite.shares.document import Scope
 
 
 def _find(team: int, pk: int) -> Comparison | None:
@@ -63,7 +64,7 @@ def result_of(kind: str, searches: list[Search], title: str, scope: Scope) -> Re
         ended=_ended(shown),
         is_over=all(search.is_final for search in shown),
         device=parts.device_of(best),
-        language=shown[0].language,
+        language=parts.language_of(shown[0]),
         workload=parts.workload_of(shown[0]),
         headline=parts.headline_of(best, is_confirmed=leader is not None and leader.best_confirmed),
         counts=counts_of(shown),
@@ -120,16 +121,26 @@ def _group(group: compare.Group, name: str) -> Group:
 
 
 def _lines(groups: list[compare.Group], names: list[str]) -> tuple[Line, ...]:
+    """The median of every group with enough seeds, over a thin line for each search."""
     runs = [(group, run) for group in groups for run in group.runs if run.records]
-    return tuple(
+    medians = {group.index: group.band(AXES[EVALUATIONS]) for group in groups}
+    seeds = [
         parts.line_of(
-            run,
-            f"{names[group.index]}, seed {run.seed}" if len(group.runs) > 1 else names[group.index],
-            group.index,
-            is_thin=len(group.runs) > 1,
+            run, f"{names[group.index]}, seed {run.seed}", group.index, is_thin=bool(medians[group.index])
         )
         for group, run in runs[:MOST_LINES]
-    )
+    ]
+    thick = [
+        Line(
+            name=f"{names[group.index]}, median over seeds",
+            hue=group.index,
+            records=tuple((x, middle) for x, middle, _, _ in medians[group.index]),
+            end=group.reach(AXES[EVALUATIONS]),
+        )
+        for group in groups
+        if medians[group.index]
+    ]
+    return (*seeds, *thick)
 
 
 def _cases(groups: list[compare.Group], names: list[str], search: Search) -> tuple[CaseRow, ...]:

@@ -42,7 +42,7 @@ def _result(row: Search, title: str, scope: Scope) -> Result:
         ended=parts.day(row.finished_at),
         is_over=row.is_final,
         device=parts.device_of(best),
-        language=row.language,
+        language=parts.language_of(row),
         workload=parts.workload_of(row),
         headline=parts.headline_of(best, is_confirmed=row.best_confirmed),
         counts=counts_of([row]),

@@ -34,7 +34,7 @@ def _result(row: Structure, title: str, scope: Scope) -> Result:
     best = parts.best_of(search, row.best_candidate)
     candidate = best.candidate if best else None
     calls, left_out = parts.transcript_of(row if scope.transcript else None)
-    line = _line(row)
+    line = line_of(row)
     return Result(
         kind="structure",
         title=title,
@@ -43,14 +43,14 @@ def _result(row: Structure, title: str, scope: Scope) -> Result:
         ended=parts.day(search.finished_at),
         is_over=search.is_final,
         device=parts.device_of(best),
-        language=search.language,
+        language=parts.language_of(search),
         workload=parts.workload_of(search),
         headline=parts.headline_of(best, is_confirmed=best is not None and best.purpose == "confirm"),
-        counts=_counts(row),
+        counts=counts_of(row),
         lines=(line,) if line.records else (),
         axis="evaluations of this structure",
         cases=parts.cases_of(record_of(best), search.workload.record),
-        tree=_lineage(row) if scope.tree else (),
+        tree=lineage_of(row) if scope.tree else (),
         code=parts.code_of(candidate) if scope.code else (),
         knobs=parts.knobs_of(candidate) if scope.code else {},
         transcript=calls,
@@ -59,7 +59,8 @@ def _result(row: Structure, title: str, scope: Scope) -> Result:
     )
 
 
-def _counts(row: Structure) -> Counts:
+def counts_of(row: Structure) -> Counts:
+    """How much was tried of it."""
     rows = Evaluation.objects.filter(candidate__structure=row, order__isnull=False)
     found = rows.aggregate(all=Count("id"), passed=Count("id", filter=Q(status=EvaluationStatus.PASSED)))
     return Counts(
@@ -67,7 +68,7 @@ def _counts(row: Structure) -> Counts:
     )
 
 
-def _line(row: Structure) -> Line:
+def line_of(row: Structure) -> Line:
     """Best so far against the structure's own evaluations."""
     rows = Evaluation.objects.filter(candidate__structure=row, order__isnull=False).order_by("order")
     records: list[tuple[float, float]] = []
@@ -80,7 +81,8 @@ def _line(row: Structure) -> Line:
     return Line(name="best so far", hue=0, records=tuple(records), end=float(end))
 
 
-def _lineage(row: Structure) -> tuple[Branch, ...]:
+def lineage_of(row: Structure) -> tuple[Branch, ...]:
+    """From the direct implementation down to it."""
     own = [(each.row.pk, each.name) for each in lineage(row)]
     best = dict(Structure.objects.filter(pk__in=[pk for pk, _ in own]).values_list("pk", "best_speedup"))
     return tuple(

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from kernelsite.accounts.models import AuditEntry, Membership
 from kernelsite.ops.logs import SecretsFilter
-from kernelsite.searches.models import Search
+from kernelsite.searches.models import ModelCall, Search, Step
 from kernelsite.shares.models import GuestMinute, Share, SiteSharing, TeamSharing
 
 SEALED = {
@@ -296,3 +296,30 @@ def test_a_search_without_a_result_is_shared_as_such(share, guest, launch):
     assert page.status_code == 200
     assert "Nothing has passed the checks yet" in page.content.decode()
     assert guest.get(f"/p/{token}/figures/cases.svg").status_code == 404
+
+
+def test_keys_in_a_transcript_are_masked_and_long_texts_cut(share, guest, search):
+    step = Step.objects.filter(search=search).first()
+    step.structure = search.structures.last()
+    step.save()
+    said = {"messages": [{"role": "user", "content": "key sk-abcdefghijkl1234567890 " + "x" * 30_000}]}
+    ModelCall.objects.create(
+        search=search,
+        step=step,
+        step_attempt=1,
+        endpoint_name="m",
+        host="h",
+        model="m",
+        role="coder",
+        request_hash="0",
+        ceiling_tokens=1,
+        tokens=1,
+        attempt={"request": said},
+        reply={"text": "</pre><script>alert(1)</script>"},
+    )
+    assert "coder" not in guest.get(f"/p/{share()}/").content.decode()
+    text = guest.get(f"/p/{share(transcript='on')}/").content.decode()
+    assert "coder" in text
+    assert "sk-abc" not in text
+    assert "characters left out" in text
+    assert "<script>" not in text
