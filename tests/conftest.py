@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import system_packages
 
+ALONE = ("gpuworker", "kernelsite/ops", "kernelsite/browser")
+"""Folders whose tests measure times, hold the device or start whole sites: two at a time would disturb each other."""
 
+
+# First, so that `-m` sees the marker.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    _mark_alone(items)
     for marker, find in system_packages.FINDERS.items():
         if find() is not None:
             continue
         for item in items:
             if item.get_closest_marker(marker):
                 _leave_out(item, marker)
+
+
+def _mark_alone(items):
+    folders = [Path(__file__).parent / folder for folder in ALONE]
+    for item in items:
+        if item.get_closest_marker("slow") or any(item.path.is_relative_to(folder) for folder in folders):
+            item.add_marker("alone")
 
 
 def _leave_out(item, marker):

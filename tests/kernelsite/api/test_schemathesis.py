@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+import requests
+import schemathesis
 from django.db import transaction
 from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
@@ -13,9 +15,6 @@ from kernelsite.api import waiting
 from kernelsite.api.routes import api
 from kernelsite.catalog.models import WorkloadImport
 from kernelsite.searches.models import Search
-
-schemathesis = pytest.importorskip("schemathesis")
-requests = pytest.importorskip("requests")  # comes with it
 
 FIELDS = {"method", "url", "params", "json", "data", "files"}
 """Of a request, beside its headers."""

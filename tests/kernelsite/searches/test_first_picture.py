@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from kernelsite.catalog.templatetags.show import TIMES
+from kernelsite.catalog.wording import TIMES
 from kernelsite.searches.pages.first_picture import MOST_DOTS, ROOM, first_picture, ticks
 
 
