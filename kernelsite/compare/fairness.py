@@ -72,10 +72,11 @@ def _environments(groups: Sequence[Group]) -> set[str]:
     rows = Evaluation.objects.filter(search__in=searches, environment_key__in=keys, result__isnull=False)
     firsts = rows.order_by().values("environment_key").annotate(first=Min("pk")).values_list("first")
     found = Evaluation.objects.filter(pk__in=[pk for (pk,) in firsts])
-    return {_words(document) for document in found.values_list("result__environment", flat=True)}
+    return {environment_words(document) for document in found.values_list("result__environment", flat=True)}
 
 
-def _words(environment: dict[str, Any]) -> str:
+def environment_words(environment: dict[str, Any]) -> str:
+    """What a result was measured on, in words."""
     return ", ".join(str(environment[name]) for name in ENVIRONMENT_WORDS if environment.get(name))
 
 

@@ -11,7 +11,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 
-TAKEN = frozenset({"pick", "save", "data.json", "data.csv"})
+TAKEN = frozenset({"parts", "pick", "save", "data.json", "data.csv"})
 """Words of this app's own addresses."""
 NOTE_LIMIT = 4000
 VIEW_LIMIT = 8000

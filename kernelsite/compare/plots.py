@@ -132,6 +132,16 @@ def fast_p_plot(cases: ByCase) -> Plot | None:
     return _plot(frame, lines, "p, speed-up over the baseline", "share of cases faster than p", level=None)
 
 
+def part_curves(curves: Sequence[tuple[int, str, Corners]]) -> Plot | None:
+    """Best so far of structures against their own evaluations: hue, name and corners of each."""
+    if not curves:
+        return None
+    ends = [corners[-1] for _, _, corners in curves]
+    frame = Frame(1.04 * max(x for x, _ in ends), 1.08 * max(1.0, *(y for _, y in ends)))
+    lines = [Line(hue, frame.points(_steps(corners)), name) for hue, name, corners in curves]
+    return _plot(frame, lines, "evaluations of the structure", "best speed-up so far", level=1.0)
+
+
 def _steps(points: Sequence[tuple[float, float]]) -> Corners:
     """A line that stays level until the next point."""
     corners: Corners = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from kernelsite.compare import launch_page, views, views_kept
+from kernelsite.compare import launch_page, parts, views, views_kept
 
 app_name = "compare"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path("searches/new/", launch_page.new, name="new"),
     path("compare/", views.comparisons, name="comparisons"),
     path("compare/pick/", views.pick, name="pick"),
+    path("compare/parts/", parts.parts, name="parts"),
     path("compare/save/", views.save, name="save"),
     path("compare/curves.json", views.curves_json, name="curves"),
     re_path(r"^compare/data\.(?P<kind>json|csv)$", views.data, name="data"),

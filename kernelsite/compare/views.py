@@ -53,7 +53,9 @@ def comparisons(request: TeamRequest) -> HttpResponse:
     arms = Prefetch("searches", Search.objects.defer("settings", "endpoints").order_by("id"))
     rows = Comparison.objects.filter(team=request.team).prefetch_related(arms)
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    saved = SavedSet.objects.filter(team=request.team).prefetch_related("searches")[:PER_PAGE]
+    saved = SavedSet.objects.filter(team=request.team).prefetch_related(
+        Prefetch("searches", Search.objects.only("pk"))
+    )[:PER_PAGE]
     return render(request, "compare/list.html", {"page": page, "saved": saved})
 
 

@@ -18,7 +18,8 @@ function withoutReferences(copy) {
     if (!symbol) continue;
     const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     drawing.setAttribute("viewBox", symbol.getAttribute("viewBox") || "0 0 24 24");
-    for (const name of ["x", "y", "width", "height", "style", "class"]) if (use.hasAttribute(name)) drawing.setAttribute(name, use.getAttribute(name));
+    for (const name of ["x", "y", "width", "height"]) if (use.hasAttribute(name)) drawing.setAttribute(name, use.getAttribute(name));
+    for (const name of use.style) drawing.style.setProperty(name, use.style.getPropertyValue(name));
     drawing.append(...[...symbol.childNodes].map((node) => node.cloneNode(true)));
     use.replaceWith(drawing);
   }

@@ -164,7 +164,7 @@ export class CandidateTable {
       el("th", { scope: "row" }, el("a", { class: "id", href: `/candidates/${row.id}/` }, `C-${row.id}`)),
       cell("Outcome", {}, pill(outcomeOf(row))),
       cell("#", { class: "num muted" }, row.order === null ? "" : String(row.order)),
-      cell("Structure", { class: "break" }, structure ? shortName(structure, this.store.structures) : String(row.structure)),
+      cell("Structure", { class: "named" }, structure ? shortName(structure, this.store.structures) : String(row.structure)),
       cell("Stage", { class: "muted" }, row.purpose === "search" ? row.stage : row.purpose),
       cell("Speed-up", { class: "num strong" }, speedup(row.speedup)),
       cell("95 % interval", { class: "num muted" }, interval(row)),

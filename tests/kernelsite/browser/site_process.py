@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-READY_S = 90.0
+READY_S = 240.0
 
 
 def free_port():

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from site_process import ROOT
@@ -16,6 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 STATUS = "window.kernelsite.live.status"
 CANDIDATES, STRUCTURES = 5000, 200
+STOPPED_S = 20.0
 
 
 def script(site, *words):
@@ -267,16 +269,47 @@ def test_a_stopped_broker_costs_seconds_and_no_event(site, open_page, large):
     known = seq(page)
     broker = site.ready["programs"]["server"]
     os.kill(broker, signal.SIGSTOP)
+    stopped = time.monotonic()
     try:
         # The writer commits, then waits for the bell: what it committed comes with the next heartbeat.
         text = f"from kernelsite.searches import events\nfrom search.records import EventKind\nevents.ring = lambda *_: None\nfor _ in range(5):\n    with events.locked({large}) as row:\n        events.append(row, EventKind.STATE, 'unrung')\nprint('written')"
         assert shell(site, text) == "written"
         wait_for(page, f"{STORE}.seq >= {known + 5}", timeout_s=40)
         assert page.evaluate(STATUS) == "live"
+        page.wait_for_timeout(1000 * max(0.0, STOPPED_S - (time.monotonic() - stopped)))
     finally:
         os.kill(broker, signal.SIGCONT)
     write(site, large, 20)
     wait_for(page, f"{STORE}.seq >= {known + 25}", timeout_s=40)
+    equals_a_reload(page)
+
+
+LOSSY = """
+from kernelsite.searches import events
+from search.records import EventKind
+ring, held = events.ring, []
+events.ring = lambda search, seq: held.append(seq)
+for turn in range(40):
+    with events.locked({search}) as row:
+        events.append(row, EventKind.STATE, f"bell {{turn}}")
+    if turn % 8 == 7:
+        for seq in held[::-2]:
+            ring({search}, seq)
+        held.clear()
+print(row.event_seq)
+"""
+"""Every second bell is lost, the others come late and in the wrong order."""
+
+
+def test_lost_and_reordered_bells_leave_the_view_that_a_reload_gives(site, open_page, large):
+    page = open_page(f"/searches/{large}/")
+    wait_for(page, f"{STATUS} === 'live'")
+    known = seq(page)
+    end = int(shell(site, LOSSY.format(search=large)))
+    assert end == known + 40
+    wait_for(page, f"{STORE}.seq === {end}", timeout_s=40)
+    told = page.evaluate(f"{STORE}.events.slice(-40).map((event) => event.s)")
+    assert told == list(range(known + 1, end + 1))
     equals_a_reload(page)
 
 

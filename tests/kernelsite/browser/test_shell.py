@@ -50,8 +50,15 @@ def addresses(search):
         "/workers/",
         "/compare/pick/",
         "/settings/models/",
+        "/settings/team/",
+        "/settings/tokens/",
+        "/activity/",
+        "/views/",
+        "/api/docs/",
     ]
     ones = [f"/searches/{search['id']}/", f"/compare/?s={search['id']}", "/workers/1/", "/workloads/softmax/"]
+    ones += [f"/compare/parts/?p=ST-{best['structure']},C-{best['candidate']},ST-{search['id']}.1"]
+    ones += ["/libraries/core/", "/libraries/core/v/1/statistics/", "/libraries/import/"]
     return [
         *lists,
         *ones,
@@ -84,7 +91,7 @@ def test_no_page_has_a_serious_accessibility_finding(open_page, ended, complaint
 
 def test_the_dark_theme_has_enough_contrast(open_page, ended):
     page = open_page("/", color_scheme="dark")
-    for address in ["/", "/workers/1/", "/searches/new/", *addresses(ended)[8:14]]:
+    for address in addresses(ended):
         page.goto(address)
         assert findings(page, ["color-contrast"]) == [], address
 
@@ -172,12 +179,77 @@ def test_a_comparison_reads_without_javascript(open_page, ended):
 def test_charts_are_saved_as_pictures(open_page, ended):
     page = open_page(f"/compare/?s={ended['id']}")
     page.wait_for_selector("#compare .main-svg")
-    for name in ("best-so-far", "fast-p"):
-        with page.expect_download() as download:
-            page.locator(f"[data-png={name}]").click()
-        content = Path(download.value.path()).read_bytes()
+    for name in ("best so far", "fast p", "case by case", "where the evaluations went"):
+        figure = page.locator(f"[data-export='{name}']")
+        content = taken(page, figure.get_by_role("button", name="PNG", exact=True))
         assert content.startswith(b"\x89PNG"), name
         assert len(content) > 4000, name
+        rows = taken(page, figure.get_by_role("link", name="CSV", exact=True)).decode().splitlines()
+        assert len(rows) > 1, name
+    page.goto(f"/searches/{ended['id']}/")
+    tree = page.locator(".tree-card")
+    page.locator("svg.tree .node").first.wait_for()
+    assert taken(page, tree.get_by_role("button", name="PNG", exact=True)).startswith(b"\x89PNG")
+    rows = taken(page, tree.get_by_role("button", name="CSV", exact=True)).decode().splitlines()
+    assert len(rows) == 1 + page.evaluate("window.kernelsite.store.structures.size")
+
+
+def taken(page, button):
+    """The file that a button gives."""
+    with page.expect_download() as download:
+        button.click()
+    return Path(download.value.path()).read_bytes()
+
+
+def test_a_picture_of_the_tree_shows_all_of_it(open_page, ended):
+    """Nodes that are panned out of sight are painted too, with the icons that stand elsewhere in the page."""
+    page = open_page(f"/searches/{ended['id']}/")
+    page.locator("svg.tree .node").first.wait_for()
+    painted = page.evaluate(
+        """async () => {
+            const { tree } = window.kernelsite;
+            const colours = async () => {
+                const image = await createImageBitmap(await tree.picture());
+                const pen = new OffscreenCanvas(image.width, image.height).getContext("2d");
+                pen.drawImage(image, 0, 0);
+                const { data } = pen.getImageData(0, 0, image.width, image.height);
+                const found = new Map();
+                for (let at = 0; at < data.length; at += 4) { const key = `${data[at]},${data[at + 1]},${data[at + 2]}`; found.set(key, (found.get(key) || 0) + 1); }
+                return [image.width, image.height, found.size, Math.max(...found.values()) / (data.length / 4)];
+            };
+            const whole = await colours();
+            tree.touched = true;
+            tree.view.shift(100000, 100000);
+            return [whole, await colours()];
+        }"""
+    )
+    (width, height, shades, ground), moved = painted
+    assert [width, height] == moved[:2]
+    assert shades > 40
+    assert ground < 0.97
+    assert moved[2] == pytest.approx(shades, rel=0.1)
+
+
+def test_a_view_is_kept_from_its_page_and_a_long_address_shortens_itself(open_page, ended):
+    page = open_page(f"/searches/{ended['id']}/?tab=events&x=device")
+    page.locator(".keep-view summary").click()
+    page.get_by_label("Keep this view as").fill("Device time")
+    page.get_by_role("button", name="Keep", exact=True).click()
+    page.wait_for_url("**/views/")
+    page.get_by_role("link", name="Device time").click()
+    page.wait_for_url("**/searches/*/?*")
+    assert "tab=events" in page.url
+    assert "x=device" in page.url
+    long = ",".join(str(number) for number in range(1, 500))
+    page.goto(f"/searches/{ended['id']}/?lines={long}&x=device")
+    page.wait_for_url("**/?saved=*")
+    page.locator("[data-x=evaluations]").click()  # what was chosen before is still known
+    page.wait_for_function("!location.search.includes('x=device')")
+    page.wait_for_url("**/?saved=*")
+    page.reload()
+    page.wait_for_url("**/?saved=*")
+    assert page.locator("[data-x=evaluations]").get_attribute("aria-pressed") == "true"
+    assert page.locator("#panels [data-tab=candidates]").is_visible()
 
 
 def test_a_silent_server_is_told_and_forgotten_when_it_answers(open_page, complaints):

@@ -104,6 +104,7 @@ TABLE = {
     ],
     "compare:comparisons": [hall("/compare/")],
     "compare:pick": [hall("/compare/pick/")],
+    "compare:parts": [hall("/compare/parts/?p=ST-{search}.1")],
     "compare:save": [
         deed("/compare/save/", "member", 302, {"s": "{search}", "slug": "a-set", "title": "A set"})
     ],
