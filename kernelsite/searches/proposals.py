@@ -81,6 +81,9 @@ def accept(search_id: int, step_id: int, attempt: int, proposal: Proposal) -> No
             return
         step.proposal = _kept(search, step, proposal)
         structure = _structure(search, step, proposal.blueprint)
+        if proposal.blueprint is not None:
+            # A draft that failed shows its calls, and its failure to later prompts, where it was meant to succeed.
+            step.structure = structure
         if proposal.candidate is None:
             # A judgement brings beliefs and nothing to measure.
             silent = "" if proposal.beliefs else "the agent brought no candidate"

@@ -70,7 +70,7 @@ export class Header {
 
   drawBest(best) {
     const box = $("[data-best]", this.root);
-    setText($("[data-best-speedup]", box), best ? speedup(best.speedup) : "no result yet");
+    setText($("[data-best-speedup]", box), best ? speedup(best.speedup) : isFinal(this.store.search.state) ? "no result" : "no result yet");
     setText($("[data-best-interval]", box), best && interval(best) ? `95 % ${interval(best)}` : "");
     const link = $("[data-best-link]", box);
     link.hidden = !best;

@@ -83,6 +83,22 @@ def test_the_page_explains_a_useless_model(search_with, client, alice):
     call = drafts.failed_drafts(search)[0]["call"]
     assert page.count(f'href="/searches/{search.pk}/calls/{call}/"') == 3  # the note, the sample, its chip
     assert PROSE in client.get(f"/searches/{search.pk}/calls/{call}/").content.decode()
+    direct = search.structures.get()
+    told = client.get(f"{direct.get_absolute_url()}?tab=transcript").content.decode()
+    assert told.count("no program</span>") == 4
+    assert PROSE in told
+
+
+def test_later_prompts_name_the_structure_that_failed(search_with):
+    prompts = []
+
+    def script(conversation):
+        prompts.append(conversation.prompt)
+        return Answer(PROSE)
+
+    search = search_with(script)
+    title = search.structures.get().title
+    assert f"- {title}: never right after 4 trials; last no program" in prompts[-1]
 
 
 def test_a_browser_that_watched_knows_what_a_new_page_knows(search_with):

@@ -212,6 +212,22 @@ def test_duplicates_reuse_the_measurement_and_are_marked(launch_llm, team, wire)
     assert search.evaluations.filter(charged=True).count() == spent == 1
 
 
+def test_refinements_are_the_tuners_and_its_words_are_marked_as_such(
+    launch_llm, server, team, wire, client, alice
+):
+    search = launch_llm(add_model(team, server), strategy="refine_best")
+    wire.run()
+    search = check_invariants(search.pk)
+    assert search.state == "finished"
+    assert {"planner", "coder", "tuner"} <= set(search.calls.values_list("role", flat=True))
+    refined = search.steps.filter(kind="refine", candidate__isnull=False).first().candidate
+    assert refined.note.startswith("the compiler must assume")
+    client.force_login(alice)
+    page = client.get(f"{refined.get_absolute_url()}?tab=provenance").content.decode()
+    words = page[page.index("the compiler must assume") :][:300]
+    assert "the agent&#x27;s words" in words or "the agent's words" in words
+
+
 def test_several_models_share_the_calls(launch_llm, team, wire):
     with ModelServer(scripted_kernels.softmax) as one, ModelServer(scripted_kernels.softmax) as two:
         search = launch_llm(add_model(team, one, "one"), add_model(team, two, "two"))
