@@ -80,7 +80,12 @@ def test_from_the_structures_page_to_a_release(browse, structure):
     ]
     assert mel.get(release.get_absolute_url()).status_code == 200
     told = {(row.event, user) for row in Notice.objects.all() for user in heard(row)}
-    assert told >= {("review.asked", "rita"), ("review.asked", "max"), ("review.decided", "mel"), ("release", "vic")}
+    assert told >= {
+        ("review.asked", "rita"),
+        ("review.asked", "max"),
+        ("review.decided", "mel"),
+        ("release", "vic"),
+    }
     assert not told & {("review.asked", "mel"), ("review.asked", "vic"), ("review.decided", "ruth")}
 
 
