@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from kernelsite.accounts import audit
 from kernelsite.accounts.roles import Act, demand, may
-from kernelsite.reviews import deeds
+from kernelsite.reviews import deeds, news
 from kernelsite.reviews.deeds import ReviewError, Said
 from kernelsite.reviews.models import EntryKind
 from kernelsite.reviews.page import own_review, render_review
@@ -103,6 +103,7 @@ def act(request: TeamRequest, review_id: int, deed: str) -> HttpResponse:
             if is_new:
                 after = {"entry": entry.kind, "revision": entry.revision.number}
                 audit.record(request, deed, row, after=after, reason=entry.text)
+                news.tell(entry)
     except ReviewError as error:
         return render_review(request, own_review(request, review_id), problem=f"{error}.", status=422)
     return redirect(f"{row.get_absolute_url()}#e{entry.pk}")
@@ -142,6 +143,7 @@ def propose(request: TeamRequest, key: str) -> HttpResponse:
             review, is_new = deeds.propose(structure, said_of(request), license_)
             if is_new:
                 audit.record(request, "propose", review, after={"candidate": review.revision.candidate.key})
+                news.asked(review)
     except ReviewError as error:
         return _propose_page(request, structure, f"{error}.")
     if not is_new:

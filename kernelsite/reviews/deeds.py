@@ -6,7 +6,7 @@ Every form carries a key of its own: the same key again gives the first entry an
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -57,7 +57,6 @@ class Said:
     checked: tuple[str, ...] = ()
     seen: str = ""
     """`present` of the subject when the page was drawn: nobody decides on what they have not seen."""
-    more: dict[str, Any] = field(default_factory=dict)
 
 
 def present(subject: Subject) -> str:

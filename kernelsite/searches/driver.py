@@ -131,6 +131,8 @@ def _move(search: Search, plan: Plan) -> None:
     if was != (search.state, search.wait_reason):
         why = f" for {search.wait_reason}" if search.wait_reason else ""
         events.append(search, EventKind.STATE, f"{search.state}{why}")
+        if search.is_at_gate:
+            tidings.at_gate(search)
 
 
 def _finish(search: Search, plan: Plan) -> None:

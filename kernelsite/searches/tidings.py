@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from django.urls import reverse
 
+from kernelsite.accounts.models import Role
 from kernelsite.notices.models import Event, Wishes
 from kernelsite.notices.notify import notify
 from kernelsite.searches.models import Search
@@ -51,6 +52,19 @@ def _comparison_ended(search: Search) -> None:
 def needs_a_person(search: Search, reason: str) -> None:
     """It paused by itself, or waits at a cap."""
     _tell(search, Event.SEARCH_PAUSED, f"{search} needs you", reason, f"held-{search.event_seq}")
+
+
+def at_gate(search: Search) -> None:
+    """It reached its review gate: whoever may decide hears of it, once for each time."""
+    notify(
+        search.team,
+        Event.GATE_WAITING,
+        f"{search} waits for a reviewer",
+        text="Stage 1 is done; stage 2 begins when its structures are decided on.",
+        link=f"{search.get_absolute_url()}gate/",
+        key=f"{search.short}-gate-{search.step_count}",
+        to=Role.REVIEWER,
+    )
 
 
 def cap_is_near(search: Search, name: str, told: str) -> None:

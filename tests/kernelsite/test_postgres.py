@@ -72,7 +72,16 @@ print(json.dumps([connection.vendor, refused]))
 
 
 def test_tests_of_the_site_pass_there(run):
-    names = ("accounts", "api", "catalog", "fleet", "searches/test_attempts.py", "searches/test_driver.py")
+    names = (
+        "accounts",
+        "api",
+        "catalog",
+        "fleet",
+        "searches/test_attempts.py",
+        "searches/test_driver.py",
+        "searches/test_gate.py",
+        "reviews/test_review_races.py",
+    )
     files = [f"tests/kernelsite/{name}" for name in names]
     assert "passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--create-db", *files)
 

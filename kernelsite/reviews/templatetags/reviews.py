@@ -38,6 +38,21 @@ def structure_reviews(context: template.Context, structure: Structure) -> dict[s
     return {"reviews": rows, "structure": structure, "may_propose": may_propose}
 
 
+@register.inclusion_tag("reviews/_rulings.html")
+def gate_rulings(structure: Structure) -> dict[str, Any]:
+    """What reviewers said of a structure at its search's gate, with their reasons; the latest last."""
+    if not structure.search.record.stages.review:
+        return {"rulings": []}
+    return {
+        "rulings": [
+            (row, ruling)
+            for row in structure.search.decisions.order_by("number")
+            for ruling in row.record.rulings
+            if ruling.structure == structure.fingerprint
+        ]
+    }
+
+
 @register.inclusion_tag("reviews/_best_approved.html", takes_context=True)
 def best_approved(context: template.Context, workload: WorkloadVersion) -> dict[str, Any]:
     """The fastest release of a workload version on each class of device."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -7,8 +9,8 @@ from django.utils import timezone
 from kernelsite.accounts.models import AuditEntry
 from kernelsite.reviews import gate_page
 from kernelsite.searches import gate
-from kernelsite.searches.models import Search
-from search.review import Verdict
+from kernelsite.searches.models import GateDecision, Search
+from search.review import Decision, Ruling, Verdict
 
 
 @pytest.fixture
@@ -120,3 +122,16 @@ def test_a_search_that_is_not_at_its_gate_says_so(search, people):
     answer = browse(people["rita"]).post(path(search), {"v3": "retained", "reason": "x"})
     assert answer.status_code == 422
     assert "waits for no decision" in answer.content.decode()
+
+
+def test_a_structures_page_tells_its_rulings(search, structure, people):
+    stages = search.settings["stages"] | {"review": True}
+    Search.objects.filter(pk=search.pk).update(settings=search.settings | {"stages": stages})
+    ruling = Ruling(structure=structure.fingerprint, verdict=Verdict.RETAINED, reason="far <ahead>")
+    document = Decision(after=3, by="rita", rulings=(ruling,)).dump()
+    GateDecision.objects.create(
+        search=search, number=1, document=document, key="k", decided_by=people["rita"]
+    )
+    page = browse(people["vic"]).get(structure.get_absolute_url()).content.decode()
+    assert re.search(r"Retained</span>\s+at the gate by rita .*far &lt;ahead&gt;", page)
+    assert "at the gate by" not in browse(people["vic"]).get(f"/structures/{search.pk}.1/").content.decode()

@@ -10,6 +10,7 @@ from django.test import Client
 from reviewing import approve, ask_changes, measure, propose
 
 from kernelsite.accounts.models import AuditEntry, Membership, Team
+from kernelsite.notices.models import Notice
 from kernelsite.reviews.deeds import CHECKLIST
 from kernelsite.reviews.models import Entry, Release, Review, TeamRules
 from kernelsite.searches.models import Candidate, Evaluation, Search
@@ -78,6 +79,18 @@ def test_from_the_structures_page_to_a_release(browse, structure):
         "approve",
     ]
     assert mel.get(release.get_absolute_url()).status_code == 200
+    told = {(row.event, user) for row in Notice.objects.all() for user in heard(row)}
+    assert told >= {
+        ("review.asked", "rita"),
+        ("review.asked", "max"),
+        ("review.decided", "mel"),
+        ("release", "vic"),
+    }
+    assert not told & {("review.asked", "mel"), ("review.asked", "vic"), ("review.decided", "ruth")}
+
+
+def heard(notice):
+    return set(notice.receipts.values_list("user__username", flat=True))
 
 
 def test_what_was_refused_says_why_and_keeps_what_was_typed(browse, review):
@@ -122,6 +135,7 @@ def test_the_page_says_what_an_approval_is_worth(browse, green, people, structur
     assert "0 of 2 approvals" in page
     assert "stale" in page
     assert other.hash in page
+    assert heard(Notice.objects.get(event="review.stale")) == {"rita"}
 
 
 def test_the_difference_to_the_last_release_is_shown(browse, release, search, people):

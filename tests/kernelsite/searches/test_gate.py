@@ -8,6 +8,7 @@ from checks import check_invariants
 from django.db import connection
 from django.utils import timezone
 
+from kernelsite.notices.models import Notice
 from kernelsite.searches import controls, gate, sweeper
 from kernelsite.searches.gate import GateError
 from kernelsite.searches.launch import LaunchError, Options, Order, launch_search, new_key
@@ -48,6 +49,7 @@ def test_a_gated_search_waits_after_stage_1_and_holds_nothing(gated):
     assert not gated.structures.filter(retained=True).exists()
     assert not gated.structures.filter(status__in=("dropped", "retained")).exists()
     assert gated.events.filter(payload__text="waiting for review").count() == 1
+    assert Notice.objects.filter(event="review.gate").count() == 1
 
 
 def test_what_is_retained_is_tuned_and_the_rest_is_dropped(gated, wire, alice):
