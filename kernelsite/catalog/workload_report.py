@@ -149,7 +149,7 @@ def _located(read: Definition, loc: tuple[str | int, ...], message: str) -> Prob
 def _path(document: Any, loc: tuple[str | int, ...]) -> Path:
     """The place in the text: records add the word that tells which kind of thing was tried, which no text has."""
     path: list[str | int] = []
-    node = document
+    node: Any = document
     for number, step in enumerate(loc):
         if (isinstance(node, dict) and step in node) or (
             isinstance(node, list) and isinstance(step, int) and step < len(node)

@@ -93,7 +93,7 @@ def parts_of(team: Team | None, ids: Sequence[str]) -> list[Part]:
     keys = [each if each.count(".") == 2 else _best_of(structures.get(each)) for each in ids]
     evaluations = _evaluations(structures.values(), {key for key in keys if key})
     curves = _curves([row for key, row in structures.items() if key in ids])
-    found = []
+    found: list[Part] = []
     for wish, key in zip(ids, keys, strict=True):
         structure = structures.get(".".join(wish.split(".")[:2]))
         is_structure = wish.count(".") == 1

@@ -64,7 +64,9 @@ def test_a_model_is_added_tested_and_searches(open_page, server, artifacts, comp
     # Planner, coder, repair after a compile error, a broken contract said back, then knobs of the kept structures.
     rows = page.request.get(f"/searches/{number}/snapshot.json").json()["candidates"]
     assert {"COMPILE_ERROR", "PASSED"} <= {row["status"] for row in rows}
-    assert [row for row in rows if (row["stage"], row["kind"], row["status"]) == ("tune", "variant", "PASSED")]
+    assert [
+        row for row in rows if (row["stage"], row["kind"], row["status"]) == ("tune", "variant", "PASSED")
+    ]
     assert [each for each in server.seen if "is not the structure that was asked for" in each.prompt]
     page.goto(f"/searches/{number}/calls/")
     rows = page.locator("table").last.locator("tbody tr")
