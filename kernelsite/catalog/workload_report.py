@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -154,7 +154,7 @@ def _path(document: Any, loc: tuple[str | int, ...]) -> Path:
         if (isinstance(node, dict) and step in node) or (
             isinstance(node, list) and isinstance(step, int) and step < len(node)
         ):
-            node = node[step]
+            node = cast("Any", node)[step]
             path.append(step)
         elif number == len(loc) - 1 and isinstance(node, dict) and node.get("type") != step:
             path.append(step)  # a field that is missing
