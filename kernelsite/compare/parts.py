@@ -199,6 +199,8 @@ def parts(request: TeamRequest) -> HttpResponse:
         "top": max((speedup or 0.0 for line in cases for _, speedup in line.bars), default=1.0),
         "choices": _differing([part.choices for part in found]),
         "knobs": _differing([part.knobs for part in found]),
-        "candidates": [part.evaluation for part in found if part.evaluation],
+        "candidates": list(
+            {part.evaluation.key: part.evaluation for part in found if part.evaluation}.values()
+        ),
     }
     return render(request, "compare/parts.html", context)

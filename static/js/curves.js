@@ -9,6 +9,7 @@ import { shortName } from "./treenode.js";
 import * as url from "./urlstate.js";
 
 const DOTS = 1200;
+const LETTER = 6.2; // pixels of a letter at the size of reference lines
 
 const since = (row, search) => (search.started_at ? (Date.parse(row.at) - Date.parse(search.started_at)) / 1000 : null);
 
@@ -89,21 +90,21 @@ export class Curves {
     return { title: axis.title, of: (row) => axis.of(row, this.store.search) };
   }
 
-  layout(xTitle, note = "") {
+  layout(xTitle, box, note = "") {
     const metric = METRICS[this.choice.y];
     const yaxis = { title: { text: metric.title }, type: this.choice.log ? "log" : "linear", rangemode: this.choice.log ? "normal" : "tozero" };
-    const lines = this.references();
+    const lines = this.references(box);
     if (note) lines.annotations.push({ xref: "paper", yref: "paper", x: 0, y: 1, xanchor: "left", yanchor: "bottom", text: note, showarrow: false, font: { size: 11, color: themeColour("--muted") } });
     return { xaxis: { title: { text: xTitle }, rangemode: "tozero" }, yaxis, ...lines };
   }
 
   // Baseline, and the floor where the search's settings name one.
-  references() {
+  references(box) {
     const { best } = this.store.search;
     if (!best) return { shapes: [], annotations: [] };
     const base = best.median_us * best.speedup;
     const isSpeed = this.choice.y === "speedup";
-    const lines = [{ value: isSpeed ? 1 : base, name: isSpeed ? `1.0× ${best.baseline}` : `${best.baseline}, ${microseconds(base)}`, colour: themeColour("--muted"), dash: "dash" }];
+    const lines = [{ value: isSpeed ? 1 : base, name: fitting(isSpeed ? `1.0× ${best.baseline}` : `${microseconds(base)}, ${best.baseline}`, box), colour: themeColour("--muted"), dash: "dash" }];
     if (this.floor) lines.push({ value: isSpeed ? this.floor : base / this.floor, name: `floor: ${speedup(this.floor)}`, colour: themeColour("--good"), dash: "dot" });
     return referenceLines(lines, this.choice.log);
   }
@@ -130,7 +131,7 @@ export class Curves {
       this.confirmed(rows, axis, metric),
     ];
     const note = dots.length < passed.length ? `${dots.length} of ${passed.length} dots drawn; the line holds every record` : "";
-    return { traces, layout: this.layout(axis.title, note), revision: this.revision() };
+    return { traces, layout: this.layout(axis.title, this.best.box, note), revision: this.revision() };
   }
 
   bestNumbers() {
@@ -182,7 +183,7 @@ export class Curves {
         text: path.map((p) => hover(p.row, name)), hovertemplate: "%{text}<extra></extra>",
       });
     }
-    return traces.length ? { traces, layout: this.layout(axis.title), revision: this.revision() } : null;
+    return traces.length ? { traces, layout: this.layout(axis.title, this.tuning.box), revision: this.revision() } : null;
   }
 
   tuningNumbers() {
@@ -194,6 +195,12 @@ export class Curves {
     });
     return { head: ["structure", "name", "candidate", axis.title, `best so far: ${metric.title}`], rows };
   }
+}
+
+// A name that would run into the axis on a narrow chart is cut; the page's head has all of it.
+function fitting(name, box) {
+  const most = Math.max(12, Math.floor((box.clientWidth - 100) / LETTER));
+  return name.length > most ? `${name.slice(0, most - 1)}…` : name;
 }
 
 // Evenly chosen dots when there are too many to draw; which ones does not depend on when they are drawn.

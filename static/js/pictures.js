@@ -37,8 +37,26 @@ function standalone(original) {
   return copy;
 }
 
+// An image knows no fonts of the page: those that the style sheets bring are put into it.
+let faces = null;
+async function fontFaces() {
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules].map((rule) => [rule, sheet.href])).filter(([rule]) => rule instanceof CSSFontFaceRule);
+  const texts = await Promise.all(rules.map(async ([rule, base]) => {
+    const [, address] = rule.style.getPropertyValue("src").match(/url\("?([^")]+)"?\)/);
+    const bytes = new Uint8Array(await (await fetch(new URL(address, base))).arrayBuffer());
+    const coded = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+    return rule.cssText.replace(/url\("?[^")]+"?\)/, `url("data:font/woff2;base64,${coded}")`);
+  }));
+  return texts.join("");
+}
+
 async function imageOf(drawing) {
+  faces ||= fontFaces().catch(() => "");
+  const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+  style.append(await faces);
   const image = new Image();
+  drawing = drawing.cloneNode(true);
+  drawing.append(style);
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(drawing))}`;
   await image.decode();
   return image;
@@ -99,8 +117,17 @@ function meter(node, style, pen, box, at) {
   bar(pen, own ? style.color : themeColour(node.matches(".meter-done") ? "--good" : "--accent"), box.x - at.x, box.y - at.y, filled, box.height, 3);
 }
 
+// Left to right, which is how scales of colour stand in legends.
+function gradient(style, pen, box, at) {
+  const colours = style.backgroundImage.match(/(?:rgba?|color|okl?ab|oklch|lab)\([^)]*\)/g) || [];
+  const paint = pen.createLinearGradient(box.x - at.x, 0, box.right - at.x, 0);
+  colours.forEach((colour, index) => paint.addColorStop(index / Math.max(1, colours.length - 1), colour));
+  bar(pen, paint, box.x - at.x, box.y - at.y, box.width, box.height, Number.parseFloat(style.borderRadius) || 0);
+}
+
 function ground(style, pen, box, at) {
   if (!/^rgba\(.*, 0\)$|^transparent$/.test(style.backgroundColor)) bar(pen, style.backgroundColor, box.x - at.x, box.y - at.y, box.width, box.height, Number.parseFloat(style.borderRadius) || 0);
+  if (style.backgroundImage.startsWith("linear-gradient")) gradient(style, pen, box, at);
   const below = Number.parseFloat(style.borderBottomWidth);
   if (below && style.borderBottomStyle !== "none") bar(pen, style.borderBottomColor, box.x - at.x, box.bottom - at.y - below, box.width, below, 0);
 }

@@ -8,7 +8,7 @@ import * as url from "./urlstate.js";
 import { View } from "./view.js";
 
 const ROW = 56;
-const COLUMN = 178;
+const COLUMN = 188;
 
 export class Tree {
   // onSelect(number) is called when a person picks a node, onFold() when something was folded.

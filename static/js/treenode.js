@@ -2,7 +2,7 @@
 import { svg } from "./dom.js";
 import { interval, plural, speedup, tone } from "./format.js";
 
-export const WIDTH = 150;
+export const WIDTH = 160;
 export const HEIGHT = 46;
 
 // What this structure adds to its parent, e.g. "online reduction".
@@ -29,8 +29,8 @@ export function drawNode(row, { active, best, colour, hidden, structures, onFold
     svg("rect", { class: "box", width: WIDTH, height: HEIGHT, rx: 8 }),
     ...tint(colour),
     svg("use", { class: `mark tone-${colourName}`, href: `#i-${shape}`, x: 12, y: 9, width: 12, height: 12 }),
-    svg("text", { class: "label", x: 30, y: 19 }, cut(name, best ? 16 : 19)),
-    svg("text", { class: "sub", x: 12, y: 36 }, `${row.status} · ${plural(row.evaluations, "eval")}`),
+    svg("text", { class: "label", x: 30, y: 19 }, cut(name, best ? 17 : 20)),
+    svg("text", { class: "sub", x: 12, y: 36 }, `${row.status} · ${row.evaluations < 100 ? plural(row.evaluations, "eval") : row.evaluations}`),
     svg("text", { class: "speed", x: WIDTH - 11, y: 36 }, says),
     best ? svg("use", { class: "crown", href: "#i-star", x: WIDTH - 24, y: 8, width: 13, height: 13 }) : null,
     svg("circle", { class: "pulse", cx: WIDTH - 1, cy: 1, r: 4.5 }),
