@@ -6,6 +6,8 @@ import pytest
 
 from kernelsite.searches import code_version as module
 from kernelsite.searches.code_version import code_version
+from kernelsite.searches.models import Evaluation
+from kernelsite.searches.pages.search import judges
 
 
 @pytest.fixture(autouse=True)
@@ -65,3 +67,18 @@ def test_the_search_keeps_what_launched_it_and_its_page_says_so(launch, client, 
     page = client.get(search.get_absolute_url()).content.decode()
     assert "commit abc123" in page
     assert "later" not in page
+
+
+def test_the_configuration_names_every_judge_once(launch, wire, client, alice):
+    search = launch()
+    wire.run_until(lambda: Evaluation.objects.filter(counted=True).count() >= 3)
+    (judge,) = judges(search)
+    assert judge.startswith(Evaluation.objects.filter(counted=True).first().result["environment"]["device"])
+    other = Evaluation.objects.filter(counted=True).last()
+    other.environment_key = "0" * 64
+    other.result["environment"]["device"] = "<b>another</b>"
+    other.save(update_fields=["environment_key", "result"])
+    client.force_login(alice)
+    page = client.get(search.get_absolute_url()).content.decode()
+    assert "&lt;b&gt;another&lt;/b&gt;" in page
+    assert len(judges(search)) == 2
