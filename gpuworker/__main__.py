@@ -1,4 +1,4 @@
-"""Commands of a device worker: serve, evaluate, selftest, doctor, bench."""
+"""Commands of a device worker: serve, evaluate, selftest, probe, profile, doctor, bench."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuworker import bench, doctor, reading, requests, state
+from gpuworker import bench, doctor, probing_command, reading, requests, state
 from gpuworker.baselines import command as compared
 from gpuworker.baselines.registry import BASELINES
 from gpuworker.health.quarantine import Quarantine
@@ -106,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there")
     one.add_argument("--json", action="store_true")
     one.set_defaults(command=_selftest, prepare=_workloads)
+    _add_probing(commands, shared)
     one = commands.add_parser("doctor", parents=[shared], help="is this machine fit to judge?")
     one.add_argument("--json", action="store_true")
     one.add_argument("--clear", action="store_true", help="end the device's quarantine whatever is found")
@@ -115,6 +116,23 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true")
     one.set_defaults(command=_bench)
     return parser
+
+
+def _add_probing(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser
+) -> None:
+    one = commands.add_parser("probe", parents=[shared], help="run programs once to learn their shapes")
+    one.add_argument(
+        "path", type=Path, help="a file, folder or ZIP that `python -m search import` asks about"
+    )
+    one.add_argument("--out", type=Path, metavar="FOLDER", help="write the workloads there")
+    one.set_defaults(command=_probe, prepare=lambda told: probing_command.wanted(told.path), json=False)
+    one = commands.add_parser("profile", parents=[shared], help="rank a program's operators by their time")
+    one.add_argument("path", type=Path, help="a KernelBench file, or NAME.py beside NAME.inputs.json")
+    one.add_argument("--out", type=Path, metavar="FOLDER", help="write the first ones there as workloads")
+    one.add_argument("--most", type=int, default=5, help="how many become workloads")
+    one.add_argument("--json", action="store_true")
+    one.set_defaults(command=_profile, prepare=lambda told: probing_command.program(told.path))
 
 
 def _device(text: str) -> str:
@@ -175,6 +193,21 @@ def _selftest(runner: Runner, arguments: argparse.Namespace) -> int:
     text, code = selftest.report(tests, arguments.most_bytes, arguments.markdown, as_json=arguments.json)
     print(text)
     return code
+
+
+def _probe(runner: Runner, arguments: argparse.Namespace) -> int:
+    text, code = probing_command.probe(runner, arguments.prepared, arguments.out)
+    print(text)
+    return code
+
+
+def _profile(runner: Runner, arguments: argparse.Namespace) -> int:
+    print(
+        probing_command.profile(
+            runner, arguments.prepared, arguments.out, arguments.most, as_json=arguments.json
+        )
+    )
+    return 0
 
 
 def _doctor(runner: Runner, arguments: argparse.Namespace) -> int:

@@ -113,6 +113,8 @@ def _draw(
 
 def _recorded(source: SafetensorsInput, dtype: DType, shape: tuple[int, ...]) -> torch.Tensor:
     """A stranger's tensor: a bool has no third value, and NaN compares with nothing."""
+    if not source.data:
+        raise _refused(f"the recorded tensor {source.tensor_key} did not come along")
     try:
         content = bytearray(source.content(math.prod(shape) * ITEM_BYTES[dtype]))
     except ValueError as error:

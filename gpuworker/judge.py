@@ -22,9 +22,11 @@ from gpuworker.devices.device import DeviceBusyError
 from gpuworker.evaluate import evaluate, prepare
 from gpuworker.health.gpu import GaugeError
 from gpuworker.mutants.selftest import examine
+from gpuworker.probing import probe
 from gpuworker.shop import Shop
 from gpuworker.trial import trial
 from gpuworker.verdicts import InfrastructureError, RejectedError
+from search.formats.probes import Probe
 from search.records import EvaluationRequest, Tier
 from search.workload import Workload
 
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     from gpuworker.devices.device import Device
     from gpuworker.options import Options
     from gpuworker.sandbox import Mode
+
+
+LOG_SHOWN = 2000
+"""Characters of what a failed program printed last."""
 
 
 def main(runner: socket.socket, zygote: socket.socket, options: Options, mode: Mode) -> None:
@@ -62,6 +68,8 @@ def _answer(document: dict[str, Any], court: Court) -> dict[str, Any] | None:
         return {"event": "built", "place": court.first_built(document["first_built"])}
     if "trial" in document:
         return _tried(document, court)
+    if "probe" in document:
+        return _probed(document, court)
     if "baselines" in document:
         return _compared(document, court)
     if "workload" in document:
@@ -79,6 +87,16 @@ def _tried(document: dict[str, Any], court: Court) -> dict[str, Any]:
         return {"event": "refused", "message": str(error)}
     found = environment.environment(court.device.facts, workload.hash)
     return {"event": "tried", "run": run.dump(), "environment": found.dump()}
+
+
+def _probed(document: dict[str, Any], court: Court) -> dict[str, Any]:
+    """What a program tells that is run once."""
+    try:
+        told = probe(Probe.load(document["probe"]), document["task"], court)
+    except (RejectedError, InfrastructureError) as error:
+        log = f"\n{error.log[-LOG_SHOWN:]}" if isinstance(error, RejectedError) and error.log else ""
+        return {"event": "refused", "message": f"{error}{log}"}
+    return {"event": "probed", "told": told}
 
 
 def _compared(document: dict[str, Any], court: Court) -> dict[str, Any]:

@@ -62,3 +62,5 @@ class SearchSettings(Record):
     """Empty: all of the library."""
     parallel: Annotated[int, Field(ge=1, le=64)] = 1
     """Steps in flight at a time."""
+    starting: Annotated[tuple[Sha256, ...], Field(max_length=4, exclude_if=lambda value: not value)] = ()
+    """Programs that somebody had before, by candidate hash: shown to a model when it writes a structure's first one."""

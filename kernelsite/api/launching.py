@@ -10,7 +10,7 @@ from django.utils.text import slugify
 from ninja.errors import ValidationError as BodyError
 from pydantic import ValidationError
 
-from kernelsite.catalog.models import LibraryVersion, WorkloadVersion
+from kernelsite.catalog.models import LibraryVersion, StartingCandidate, WorkloadVersion
 from kernelsite.compare.launch_page import PRESETS
 from kernelsite.endpoints.secret_scan import scan
 from kernelsite.searches.launch import LaunchError, Options, Order, new_key
@@ -48,9 +48,8 @@ def order_of(request: Any, body: Ordered, key: str) -> Order:
     start = _clone(request, body.clone) if body.clone else Start(None, None, {})
     options = _options(start.options, _preset(body.preset), body.options)
     workload = _workload(request, body, start)
-    if options.agent == METERED and not body.send_secrets and (found := scan(workload.document)):
-        told = "; ".join(finding.text for finding in found[:3])
-        raise LaunchError("send_secrets", f"the workload holds what looks like a secret: {told}")
+    if options.agent == METERED and not body.send_secrets:
+        _check_secrets(request, workload, options)
     return Order(
         team=request.team,
         user=request.user,
@@ -60,6 +59,14 @@ def order_of(request: Any, body: Ordered, key: str) -> Order:
         key=key or new_key(),
         title=body.title.strip(),
     )
+
+
+def _check_secrets(request: Any, workload: WorkloadVersion, options: Options) -> None:
+    rows = StartingCandidate.objects.of_team(request.team).filter(hash__in=options.starting)
+    sent = [workload.document, *(row.document for row in rows)]
+    if found := [finding for document in sent for finding in scan(document)]:
+        told = "; ".join(finding.text for finding in found[:3])
+        raise LaunchError("send_secrets", f"what would be sent holds what looks like a secret: {told}")
 
 
 def _clone(request: Any, number: int) -> Start:
@@ -84,6 +91,7 @@ def options_of(search: Search) -> dict[str, Any]:
         model_choice=Choice(search.model_choice),
         at_cap=AtCap(search.at_cap),
         transcript=search.transcript,
+        starting=settings.starting,
     )
     return options.dump()
 

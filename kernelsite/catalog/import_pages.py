@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,8 +19,12 @@ from kernelsite.accounts.roles import Act, asks, may
 from kernelsite.catalog import imports
 from kernelsite.catalog.imports import LIMITS, Outcome, Outcomes, Result
 from kernelsite.catalog.models import WorkloadDraft, WorkloadImport, WorkloadVersion
+from kernelsite.catalog.plain import visible
 from search.formats.containers import Kind, UploadError
+from search.formats.format import FormatError
 from search.formats.registry import FORMATS
+from search.formats.single_file import candidate_of_file
+from search.records import SOURCE_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +59,7 @@ def take_in(request: TeamRequest) -> HttpResponse:
         "format": form,
         "problem": problem,
         "limits": LIMITS,
+        "workloads": WorkloadVersion.objects.visible_to(team).newest().order_by("slug").defer("document"),
         "imports": WorkloadImport.objects.of_team(team).defer("report")[:SHOWN],
     }
     return render(request, "catalog/workload_import.html", context, status=UNPROCESSABLE if problem else 200)
@@ -101,6 +107,31 @@ def _paths(told: str, files: Sequence[UploadedFile[bytes]]) -> list[str]:
     if fits and all(isinstance(path, str) and path for path in paths):
         return cast("list[str]", paths)
     return [file.name or "" for file in files]
+
+
+@require_POST
+@asks(Act.WRITE_WORKLOADS)
+def program(request: TeamRequest) -> HttpResponse:
+    """Keep one program to start searches of a workload from."""
+    team = cast("Team", request.team)
+    slug, file = request.POST.get("workload", ""), request.FILES.get("program")
+    workloads = WorkloadVersion.objects.visible_to(team).filter(slug=slug)
+    if not workloads.exists() or file is None:
+        messages.error(request, "Choose a workload and a file.")
+        return redirect("catalog:workload_import")
+    name = file.name or "program"
+    try:
+        made = candidate_of_file(name, file.read(SOURCE_LIMIT_BYTES + 1))
+    except FormatError as error:
+        messages.error(request, f"Nothing was taken. {visible(str(error))}")
+        return redirect("catalog:workload_import")
+    user = request.user if isinstance(request.user, User) else None
+    told = name.rpartition(".")[0] or name, user.get_username() if user else "", name
+    row, is_new = imports.starting(team, user, slug, made, told)
+    if is_new:
+        audit.record(request, "import", row, after={"workload": slug, "hash": row.hash})
+    messages.success(request, f"{visible(row.name)} is kept: a model can start from it.")
+    return redirect(f"{reverse('compare:new')}?{urlencode({'workload': slug})}")
 
 
 @require_GET

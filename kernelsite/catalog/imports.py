@@ -120,7 +120,7 @@ def _faults(upload: Upload) -> Iterator[Outcome]:
             kind="file",
             name=fault.where[:200],
             result=Result.REFUSED,
-            text=fault.text[:_TEXT],
+            text=fault.text.removeprefix(f"{fault.where}:{fault.line}: ")[:_TEXT],
             line=fault.line,
         )
 

@@ -20,6 +20,7 @@ urlpatterns = [
     path("workloads/workloads.csv", workload_pages.workloads_csv, name="workloads_csv"),
     path("workloads/new/", workload_edit.new, name="workload_new"),
     path("workloads/import/", import_pages.take_in, name="workload_import"),
+    path("workloads/import/program/", import_pages.program, name="workload_import_program"),
     path("workloads/imports/<int:pk>/", import_pages.report, name="workload_import_report"),
     path("workloads/imports/<int:pk>/publish/", import_pages.publish, name="workload_import_publish"),
     path("workloads/diff/", workload_pages.difference, name="workload_diff"),

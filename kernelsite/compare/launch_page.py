@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from kernelsite.accounts import audit
 from kernelsite.accounts.roles import Act, demand
+from kernelsite.catalog.models import StartingCandidate
 from kernelsite.compare.launch import FIRST_FOUR, ComparisonOrder, launch_comparison
 from kernelsite.searches.estimate import paces
 from kernelsite.searches.forms import COMPARE, LaunchForm, clone_fields, device_choices
@@ -85,7 +86,7 @@ def _launch(form: LaunchForm, team: Team, request: TeamRequest) -> Search | Comp
 
 
 def _initial(request: TeamRequest) -> dict[str, Any]:
-    """A fresh key, and what the address asks for: `?workload=<slug>&library=<slug>&mode=&from=<search>`."""
+    """A fresh key, and what the address asks for: `?workload=<slug>&library=<slug or slug@n>&mode=&from=<search>`."""
     initial: dict[str, Any] = {"idempotency_key": new_key()}
     source = request.GET.get("from", "")
     if source.isdecimal() and (
@@ -110,6 +111,13 @@ def _clone(search: Search) -> dict[str, Any]:
         **settings.budget.dump(),
         "probes": " ".join(map(str, settings.stages.probes)),
         "parallel": settings.parallel,
+        "allowed_actions": " ".join(settings.allowed_actions),
+        "starting": list(
+            StartingCandidate.objects.of_team(search.team)
+            .for_workload(settings.workload)
+            .filter(hash__in=settings.starting)
+            .values_list("pk", flat=True)
+        ),
         **clone_fields(search),
     }
 
@@ -118,6 +126,9 @@ def _page(request: TeamRequest, team: Team, form: LaunchForm, status: int = 200)
     workloads = list(form.fields["workload"].queryset)  # type: ignore[attr-defined]  # a ModelChoiceField
     if request.method == "GET" and (slug := request.GET.get("workload")):
         form.initial["workload"] = next((row.pk for row in workloads if row.slug == slug), None)
+    libraries = list(form.fields["library"].queryset)  # type: ignore[attr-defined]  # as above
+    if request.method == "GET" and (slug := request.GET.get("library")):
+        form.initial["library"] = next((row.pk for row in libraries if slug in {row.slug, row.short}), None)
     # What a CPU can run comes first: a newcomer who changes nothing must see a search that works.
     small = (row.pk for row in workloads if "gpu_sized" not in row.record.tags)
     form.initial.setdefault("workload", next(small, None))

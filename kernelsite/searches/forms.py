@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from kernelsite.catalog.models import LibraryStatus, LibraryVersion, WorkloadVersion
+from kernelsite.catalog.models import LibraryStatus, LibraryVersion, StartingCandidate, WorkloadVersion
 from kernelsite.endpoints.models import ModelEndpoint
 from kernelsite.endpoints.secret_scan import scan
 from kernelsite.fleet.models import Device
@@ -35,6 +36,7 @@ SEEDS = 10
 """Most seeds of one launch."""
 EVALUATIONS_PER_LAUNCH = 20_000
 NO_LIMIT = "no limit"
+NEVER = "never"
 
 OWN = ""
 """The agent that fits the device class: it needs no model."""
@@ -129,6 +131,28 @@ class LaunchForm(forms.Form):
         label="Review gate",
         help_text="Stage 2 waits until a reviewer has said which structures go on; waiting is not charged.",
     )
+    stagnation = forms.IntegerField(
+        required=False,
+        min_value=4,
+        max_value=100_000,
+        label="End a stage without a gain",
+        help_text="After so many trials that bring less than 1 %; arms of a comparison spend the same.",
+        widget=forms.NumberInput(attrs={"placeholder": NEVER}),
+    )
+    floor_speedup = forms.FloatField(
+        required=False,
+        min_value=0.001,
+        label="Speed-up at the floor",
+        help_text="A program that surely reaches 95 % of it ends the search.",
+        widget=forms.NumberInput(attrs={"placeholder": NEVER, "step": "any"}),
+    )
+    allowed_actions = forms.CharField(
+        required=False,
+        max_length=6_000,
+        label="Allowed actions",
+        help_text="Ids of the library's actions, with spaces between; empty: all of them.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
     parallel = forms.IntegerField(
         min_value=1,
         max_value=64,
@@ -157,6 +181,12 @@ class LaunchForm(forms.Form):
         initial=Choice.SHARE,
         required=False,
         label="Several models share the calls",
+    )
+    starting = forms.ModelMultipleChoiceField(
+        StartingCandidate.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Starting candidates",
     )
     tokens = forms.IntegerField(
         required=False,
@@ -197,6 +227,7 @@ class LaunchForm(forms.Form):
         self._choice("models").queryset = ModelEndpoint.objects.of_team(team).usable()
         self.fields["transcript"].choices = transcript_choices(team)  # type: ignore[attr-defined]  # as below
         self._choice("workload").queryset = WorkloadVersion.objects.visible_to(team).launchable()
+        self._choice("starting").queryset = StartingCandidate.objects.of_team(team)
         self._choice("library").queryset = LibraryVersion.objects.visible_to(team).filter(
             status=LibraryStatus.PUBLISHED
         )
@@ -254,9 +285,10 @@ class LaunchForm(forms.Form):
         """Before the first word of a workload goes to a provider, its writer hears what looks like a secret."""
         if data.get("agent") != METERED or "workload" not in data or data.get("send_secrets"):
             return
-        self.secrets = scan(data["workload"].document)
+        started = [scan(row.document) for row in data.get("starting", ())]
+        self.secrets = [*scan(data["workload"].document), *chain.from_iterable(started)]
         if self.secrets:
-            self.add_error("send_secrets", "This workload holds what looks like a secret; see below.")
+            self.add_error("send_secrets", "What would be sent holds what looks like a secret; see below.")
 
     @cached_property
     def model_facts(self) -> list[ModelFacts]:
@@ -292,7 +324,11 @@ class LaunchForm(forms.Form):
                 sampler=data["sampler"],
                 policy=data["policy"] or STAGES.policy,
                 review=data["review"],
+                stagnation=data["stagnation"],
+                floor_speedup=data["floor_speedup"],
             ),
+            allowed_actions=tuple(dict.fromkeys(data["allowed_actions"].replace(",", " ").split())),
+            starting=tuple(row.hash for row in data["starting"]) if with_model else (),
             parallel=data["parallel"],
             endpoints=tuple(row.pk for row in data["models"]) if with_model else (),
             model_choice=Choice(data["model_choice"] or Choice.SHARE),

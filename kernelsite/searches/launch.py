@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from pydantic import Field
 
 from kernelsite.catalog import standing
+from kernelsite.catalog.models import StartingCandidate
 from kernelsite.searches import dispatch, events, recorded
 from kernelsite.searches.code_version import code_version
 from kernelsite.searches.holds import is_walled
@@ -19,7 +20,7 @@ from kernelsite.searches.models import AtCap, Choice, Search
 from kernelsite.searches.scene import METERED, REPLAY, WITH_A_MODEL
 from search.agents.registry import AGENTS, default_agent
 from search.landscapes.files import is_recorded, language_of
-from search.records import EventKind, Language, Record
+from search.records import EventKind, Language, Record, Sha256
 from search.settings import Budget, SearchSettings, StageSettings
 from search.strategies import STRATEGIES
 
@@ -63,6 +64,8 @@ class Options(Record):
     """Model endpoints of the team, by id; of agent `llm` only."""
     model_choice: Choice = Choice.SHARE
     at_cap: AtCap = AtCap.FINISH
+    starting: Annotated[tuple[Sha256, ...], Field(max_length=4, exclude_if=lambda value: not value)] = ()
+    """Starting candidates of the workload, by candidate hash; a model is shown them."""
     transcript: str = ""
     """What `replay` answers from: `shipped:<name>` or `search:<id>`."""
 
@@ -116,7 +119,21 @@ class Order:
             stages=options.stages,
             allowed_actions=options.allowed_actions,
             parallel=options.parallel,
+            starting=self._starting(agent),
         )
+
+    def _starting(self, agent: str) -> tuple[str, ...]:
+        wanted = self.options.starting
+        if wanted and agent not in WITH_A_MODEL:
+            raise LaunchError(
+                "starting", "only a model can start from a program; the playbook writes its own"
+            )
+        own = StartingCandidate.objects.of_team(self.team).for_workload(self.workload.slug)
+        if strange := set(wanted) - set(own.filter(hash__in=wanted).values_list("hash", flat=True)):
+            raise LaunchError(
+                "starting", f"{min(strange)[:16]} is no starting candidate of {self.workload.slug}"
+            )
+        return wanted
 
     @property
     def model_columns(self) -> dict[str, Any]:

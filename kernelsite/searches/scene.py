@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kernelsite.catalog.models import StartingCandidate
 from kernelsite.fleet.models import Device
 from kernelsite.searches.experience import experience_of
 from kernelsite.searches.models import Evaluation, Search, Step, StepState
@@ -46,9 +47,18 @@ def scene_of(search: Search, draft: Draft) -> Scene:
         candidates=candidates,
         evaluations=evaluations,
         allowed_actions=search.record.allowed_actions,
+        starting=_starting(search),
         keeps_contract=STRATEGIES[search.strategy].keeps_contract,
     )
     return _with_memory(search, scene) if search.agent in WITH_A_MODEL else scene
+
+
+def _starting(search: Search) -> tuple[records.Candidate, ...]:
+    """Programs that the search was launched with, in the order of its settings."""
+    wanted = search.record.starting
+    rows = StartingCandidate.objects.of_team(search.team).filter(hash__in=wanted) if wanted else ()
+    known = {row.hash: row.record for row in rows}
+    return tuple(known[one] for one in wanted if one in known)
 
 
 def _shown_steps(search: Search, draft: Draft) -> list[Step]:

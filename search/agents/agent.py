@@ -75,6 +75,8 @@ class Scene:
     extended: structures in them that were not used yet are taken before a planner is asked again."""
     device_facts: Mapping[str, str] = field(default_factory=dict)
     """What is known of the device, e.g. its name; nothing that a model's provider must not see."""
+    starting: tuple[Candidate, ...] = ()
+    """Programs that somebody had before the search; of strangers, like all sources."""
     keeps_contract: bool = True
     """Whether the strategy holds candidates to the contract of their structure."""
 

@@ -203,6 +203,35 @@ def test_a_bad_upload_is_refused_with_a_reason_and_leaves_nothing(member, name, 
     assert not AuditEntry.objects.exists()
 
 
+def test_one_program_is_kept_for_a_workload(member, team):
+    sync_shipped()
+    source = b"import triton\nKNOBS = {'BLOCK': 64}\n\n\ndef run(x, y):\n    pass\n"
+    for _ in range(2):
+        data = {"workload": "softmax", "program": SimpleUploadedFile("fast.py", source)}
+        answer = member.post(f"{PAGE}program/", data)
+        assert answer["Location"] == "/searches/new/?workload=softmax"
+    row = StartingCandidate.objects.get()
+    assert (row.team, row.workload, row.name, row.language) == (team, "softmax", "fast", "triton")
+    assert row.record.knobs == {"BLOCK": 64}
+    assert AuditEntry.objects.get().after == {"workload": "softmax", "hash": row.hash}
+
+
+@pytest.mark.parametrize(
+    ("slug", "name", "content", "words"),
+    [
+        ("nothing", "a.py", b"x = 1", "Choose a workload"),
+        ("softmax", "a.exe", b"MZ", "ends in"),
+        ("softmax", "a.py", b"x = '\xff'", "UTF-8"),
+    ],
+)
+def test_what_is_no_program_is_said_and_not_kept(member, slug, name, content, words):
+    sync_shipped()
+    data = {"workload": slug, "program": SimpleUploadedFile(name, content)}
+    page = member.post(f"{PAGE}program/", data, follow=True)
+    assert words in page.content.decode()
+    assert not StartingCandidate.objects.exists()
+
+
 def test_nothing_chosen_is_said(member):
     page = member.post(PAGE, {})
     assert page.status_code == 422

@@ -215,6 +215,9 @@ TABLE = {
         form("/workloads/import/", "member"),
         deed("/workloads/import/", "member", 422, stranger=422, audited=False),
     ],
+    "catalog:workload_import_program": [
+        deed("/workloads/import/program/", "member", 302, stranger=302, audited=False)
+    ],
     "catalog:workload_import_report": [page("/workloads/imports/{import}/")],
     "catalog:workload_import_publish": [deed("/workloads/imports/{import}/publish/", "member")],
     "catalog:workload_export": [hall("/workloads/softmax/v/1/export/kernelsite/")],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from format_samples import PAGED_DECODE, case_line, encode, problem, reference, trace_set
+from format_samples import PAGED_DECODE, case_line, encode, problem, trace_set
+from tensor_files import blobs
 
 from search.formats import FORMATS, Collection
 from search.workload import shipped_workload
@@ -28,7 +29,15 @@ MOE = {
         "weights": {"shape": ["tokens", "k"], "dtype": "float32"},
         "places": {"shape": ["tokens", "k"], "dtype": "int32"},
     },
-    "reference": reference("x", "gate"),
+    "reference": """import torch
+
+
+def run(x, gate):
+    wide = torch.promote_types(x.dtype, torch.float32)
+    chances = (x.to(wide) @ gate.to(wide).T).softmax(-1)
+    weights, places = chances.topk(2)
+    return (weights / weights.sum(-1, keepdim=True)), places.int()
+""",
 }
 
 
@@ -44,7 +53,7 @@ def files_of(format_name: str) -> dict[str, bytes]:
             "definitions/moe/moe_routing_e8_k2.json": [MOE],
             "workloads/moe/moe_routing_e8_k2.jsonl": [case_line(MOE["name"], case)],
         }
-        return encode(trace_set() | more)
+        return encode(trace_set() | more) | blobs()
     if format_name == "kernelsite":
         return FORMATS[format_name].write(
             Collection((shipped_workload("rmsnorm"), shipped_workload("softmax")))

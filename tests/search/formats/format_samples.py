@@ -45,6 +45,29 @@ def case_line(definition: str, workload: dict) -> dict:
     return {"definition": definition, "workload": workload, "solution": None, "evaluation": None}
 
 
+PAGED_REFERENCE = """import math
+
+import torch
+
+
+def run(q, k_cache, v_cache, kv_indptr, kv_indices, sm_scale):
+    wide = torch.promote_types(q.dtype, torch.float32)
+    batch, heads, width = q.shape
+    group = heads // k_cache.shape[2]
+    output = torch.zeros_like(q)
+    lse = torch.full((batch, heads), -math.inf, dtype=wide, device=q.device)
+    for row in range(batch):
+        pages = kv_indices[int(kv_indptr[row]) : int(kv_indptr[row + 1])].long()
+        if len(pages):
+            k, v = (
+                cache[pages].flatten(0, 1).to(wide).repeat_interleave(group, 1) for cache in (k_cache, v_cache)
+            )
+            scores = torch.einsum("hd,thd->ht", q[row].to(wide), k) * sm_scale
+            lse[row] = torch.logsumexp(scores, -1) / math.log(2)
+            output[row] = torch.einsum("ht,thd->hd", scores.softmax(-1), v).to(q.dtype)
+    return output, lse
+"""
+
 # FlashInfer-Trace ------------------------------------------------------------------------------------------
 
 PAGED_DECODE = {
@@ -72,7 +95,7 @@ PAGED_DECODE = {
         "output": {"shape": ["batch_size", "num_qo_heads", "head_dim"], "dtype": "bfloat16"},
         "lse": {"shape": ["batch_size", "num_qo_heads"], "dtype": "float32"},
     },
-    "reference": reference("q", "k_cache", "v_cache", "kv_indptr", "kv_indices", "sm_scale"),
+    "reference": PAGED_REFERENCE,
     "tags": ["stage:decode", "status:verified"],
     "description": "Decode over a paged cache.",
     "constraints": ["len_indptr == batch_size + 1"],
@@ -182,6 +205,23 @@ def evaluation(status: EvaluationStatus, cases: tuple[str, ...] = ()) -> Evaluat
     )
 
 
+RAGGED_REFERENCE = """import torch
+
+
+def make_inputs(axes, device):
+    x = torch.randn(axes["tokens"], axes["width"], device=device).to(torch.float8_e4m3fn)
+    index = torch.randint(0, axes["half"], (axes["tokens"], 3), device=device)
+    return {"x": x, "index": index}
+
+
+def run(x, index):
+    half = x.shape[1] // 2
+    wide = x.to(torch.float32)
+    folded = wide[:, :half] + wide[:, half : 2 * half]
+    picked = folded.gather(1, index).sum(1, keepdim=True)
+    return folded + picked
+"""
+
 # SOL-ExecBench ---------------------------------------------------------------------------------------------
 
 RAGGED = {
@@ -199,7 +239,7 @@ RAGGED = {
         "index": {"shape": ["tokens", "3"], "dtype": "int64"},
     },
     "outputs": {"y": {"shape": ["tokens", "half"], "dtype": "float32"}},
-    "reference": "def make_inputs(axes_and_scalars, device):\n    return {}\n\n\n" + reference("x", "index"),
+    "reference": RAGGED_REFERENCE,
     "description": "Rows gathered by an index.",
 }
 

@@ -31,6 +31,7 @@ def parts(scene: Scene, blueprint: Blueprint, relative: tuple[Candidate, Evaluat
         Part("frame", frame_text(blueprint, scene.workload, scene.language), 3),
         Part("relative", source, 7),
         Part("relative_result", result, 8),
+        Part("starting", "\n\n".join(source_text(one) for one in scene.starting), 6),
         *memory_parts(scene, blueprint.fingerprint),
     ]
 
