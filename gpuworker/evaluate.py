@@ -27,6 +27,7 @@ from gpuworker.court import HOST_CODE_WEAR, REPLAY_WEAR
 from gpuworker.devices.device import DeviceBusyError
 from gpuworker.entry import SHOWN, Entry, python_program
 from gpuworker.report import Report
+from gpuworker.sandbox import Mode
 from gpuworker.shop import BUILD_S
 from gpuworker.timing import EFFORTS, Match
 from gpuworker.verdicts import InfrastructureError, RejectedError
@@ -71,6 +72,7 @@ def evaluate(request: EvaluationRequest, court: Court) -> Evaluation:
     """Judge one candidate; always answers."""
     report = Report(request, court.device.facts)
     try:
+        _demand_walls(request, court)
         _walk(request, court, report)
     except RejectedError as error:
         report.reject(error)
@@ -134,14 +136,23 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
             details.update(promotion.examine(entry, built.plans[False]))
 
 
+def _demand_walls(request: EvaluationRequest, court: Court) -> None:
+    """Nothing that a stranger wrote is run, or compiled, by a worker without walls."""
+    if request.needs_walls and court.block.mode is Mode.UNSANDBOXED:
+        raise InfrastructureError(
+            "this worker has no sandbox (--unsandboxed): it runs the playbook on shipped workloads only"
+        )
+
+
 def prepare(requests: Sequence[EvaluationRequest], court: Court) -> None:
     """Do all work of a batch that needs no device side by side; what fails is told when its turn comes."""
     jobs: list[tuple[Key, Callable[[], object]]] = []
     for request in requests:
         try:
+            _demand_walls(request, court)
             workload = _workload(request, court.device.budget)
             candidate = intake.admit(request.candidate, workload, gpu=court.device.index >= 0)
-        except RejectedError:
+        except (RejectedError, InfrastructureError):
             continue
         most_s = min(request.deadline_s, _BATCH_BUILD_S)
         jobs.append((_key("screen", request), partial(_screened, request, candidate, court)))
