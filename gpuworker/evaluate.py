@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -48,6 +48,8 @@ from search.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from pydantic import JsonValue
 
     from gpuworker.ahead import Key
     from gpuworker.court import Court
@@ -280,7 +282,11 @@ def _examine(entry: Entry, report: Report, running: dict[bool, Contender]) -> No
         details["start_seconds"] = round(time.monotonic() - began, 4)
         details["case"] = correctness.smoke(running[False], entry)
     with report.stage(EvaluationStage.CORRECTNESS) as details:
-        details["calls"] = correctness.check(running[False], entry, hidden=False)
+        told: list[correctness.ToldCase] = []
+        details["cases"] = cast(
+            "JsonValue", told
+        )  # those that passed stand there even if a later one does not
+        details["calls"] = correctness.check(running[False], entry, hidden=False, told=told)
         if any(case.hidden for case in entry.stick.workload.cases):
             running[True] = running[False] if entry.is_replayed else _start_beside(entry, running)
             running[True].silence()
