@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import torch
 
 from gpuworker.clock import checked_pass
+from gpuworker.comparators.close import Close
+from gpuworker.dtypes import readable
 from gpuworker.verdicts import RejectedError
 from search.records import EvaluationStatus
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from gpuworker.contender import Contender
     from gpuworker.entry import Entry
+    from gpuworker.specimen import Specimen
     from search.workload import Case, Workload
 
 _BIT_TYPES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -43,8 +46,20 @@ def smoke(contender: Contender, entry: Entry) -> str:
     return case.name
 
 
-def check(contender: Contender, entry: Entry, *, hidden: bool) -> int:
+class ToldCase(TypedDict):
+    """What is told of a case that passed."""
+
+    case: str
+    passed: bool
+    calls: int
+    outputs: dict[str, dict[str, float]]
+    """Largest errors over the calls, see `Close.errors`; only on a CPU, and of outputs compared element by element."""
+
+
+def check(contender: Contender, entry: Entry, *, hidden: bool, told: list[ToldCase] | None = None) -> int:
     """All specimens of the cases; how many calls were checked.
+
+    Each case that passes joins `told`, unless it is hidden.
 
     Host code meets them one by one through the same pointers. A replay, which has none, gets them side by side.
 
@@ -53,14 +68,24 @@ def check(contender: Contender, entry: Entry, *, hidden: bool) -> int:
     """
     calls = 0
     for case in by_size(entry.stick.workload, hidden=hidden):
-        if entry.is_replayed and len(contender.layout.of_case(case.name)) > 1:
-            calls += _side_by_side(contender, entry, case)
-            continue
-        long = entry.interpreted and _elements(entry.stick.workload, case) > _INTERPRETED_ELEMENTS
-        calls += _call(contender, entry, case, 1 if long else None)
-        if entry.stick.workload.policy.deterministic and not long:
-            _repeat(contender, entry, case)
-            calls += 1
+        one: ToldCase = {"case": case.name, "passed": True, "calls": 0, "outputs": {}}
+        one["calls"] = _checked(contender, entry, case, None if case.hidden else one["outputs"])
+        calls += one["calls"]
+        if told is not None and not case.hidden:
+            told.append(one)
+    return calls
+
+
+def _checked(
+    contender: Contender, entry: Entry, case: Case, errors: dict[str, dict[str, float]] | None
+) -> int:
+    if entry.is_replayed and len(contender.layout.of_case(case.name)) > 1:
+        return _side_by_side(contender, entry, case)
+    long = entry.interpreted and _elements(entry.stick.workload, case) > _INTERPRETED_ELEMENTS
+    calls = _call(contender, entry, case, 1 if long else None, errors)
+    if entry.stick.workload.policy.deterministic and not long:
+        _repeat(contender, entry, case)
+        calls += 1
     return calls
 
 
@@ -89,12 +114,33 @@ def _run_unsealed(entry: Entry) -> None:
             contender.close()
 
 
-def _call(contender: Contender, entry: Entry, case: Case, most: int | None) -> int:
+def _call(
+    contender: Contender,
+    entry: Entry,
+    case: Case,
+    most: int | None,
+    errors: dict[str, dict[str, float]] | None = None,
+) -> int:
     slot = contender.layout.of_case(case.name)[0]
     specimens = entry.stick.checks[case.name][:most]
     for specimen in specimens:
         checked_pass(contender, [slot], [specimen], entry.patience)
+        if errors is not None and entry.court.device.index < 0:
+            _note_errors(errors, entry.stick.workload, contender.arena.outputs(slot), specimen)
     return len(specimens)
+
+
+def _note_errors(
+    errors: dict[str, dict[str, float]],
+    workload: Workload,
+    outputs: Sequence[torch.Tensor],
+    specimen: Specimen,
+) -> None:
+    for name, output, expected in zip(workload.outputs, outputs, specimen.expected, strict=True):
+        if isinstance(expected, Close):
+            known = errors.setdefault(name, {})
+            for word, value in expected.errors(readable(output)).items():
+                known[word] = max(known.get(word, 0.0), value)
 
 
 def _side_by_side(contender: Contender, entry: Entry, case: Case) -> int:

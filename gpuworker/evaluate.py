@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -27,6 +27,7 @@ from gpuworker.court import HOST_CODE_WEAR, REPLAY_WEAR
 from gpuworker.devices.device import DeviceBusyError
 from gpuworker.entry import SHOWN, Entry, python_program
 from gpuworker.report import Report
+from gpuworker.sandbox import Mode
 from gpuworker.shop import BUILD_S
 from gpuworker.timing import EFFORTS, Match
 from gpuworker.verdicts import InfrastructureError, RejectedError
@@ -47,6 +48,8 @@ from search.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from pydantic import JsonValue
 
     from gpuworker.ahead import Key
     from gpuworker.court import Court
@@ -71,6 +74,7 @@ def evaluate(request: EvaluationRequest, court: Court) -> Evaluation:
     """Judge one candidate; always answers."""
     report = Report(request, court.device.facts)
     try:
+        _demand_walls(request, court)
         _walk(request, court, report)
     except RejectedError as error:
         report.reject(error)
@@ -134,14 +138,23 @@ def _walk(request: EvaluationRequest, court: Court, report: Report) -> None:
             details.update(promotion.examine(entry, built.plans[False]))
 
 
+def _demand_walls(request: EvaluationRequest, court: Court) -> None:
+    """Nothing that a stranger wrote is run, or compiled, by a worker without walls."""
+    if request.needs_walls and court.block.mode is Mode.UNSANDBOXED:
+        raise InfrastructureError(
+            "this worker has no sandbox (--unsandboxed): it runs the playbook on shipped workloads only"
+        )
+
+
 def prepare(requests: Sequence[EvaluationRequest], court: Court) -> None:
     """Do all work of a batch that needs no device side by side; what fails is told when its turn comes."""
     jobs: list[tuple[Key, Callable[[], object]]] = []
     for request in requests:
         try:
+            _demand_walls(request, court)
             workload = _workload(request, court.device.budget)
             candidate = intake.admit(request.candidate, workload, gpu=court.device.index >= 0)
-        except RejectedError:
+        except (RejectedError, InfrastructureError):
             continue
         most_s = min(request.deadline_s, _BATCH_BUILD_S)
         jobs.append((_key("screen", request), partial(_screened, request, candidate, court)))
@@ -269,7 +282,11 @@ def _examine(entry: Entry, report: Report, running: dict[bool, Contender]) -> No
         details["start_seconds"] = round(time.monotonic() - began, 4)
         details["case"] = correctness.smoke(running[False], entry)
     with report.stage(EvaluationStage.CORRECTNESS) as details:
-        details["calls"] = correctness.check(running[False], entry, hidden=False)
+        told: list[correctness.ToldCase] = []
+        details["cases"] = cast(
+            "JsonValue", told
+        )  # those that passed stand there even if a later one does not
+        details["calls"] = correctness.check(running[False], entry, hidden=False, told=told)
         if any(case.hidden for case in entry.stick.workload.cases):
             running[True] = running[False] if entry.is_replayed else _start_beside(entry, running)
             running[True].silence()

@@ -23,6 +23,7 @@ from gpuworker.evaluate import evaluate, prepare
 from gpuworker.health.gpu import GaugeError
 from gpuworker.mutants.selftest import examine
 from gpuworker.probing import probe
+from gpuworker.sandbox import Mode
 from gpuworker.shop import Shop
 from gpuworker.trial import trial
 from gpuworker.verdicts import InfrastructureError, RejectedError
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from gpuworker.devices.device import Device
     from gpuworker.options import Options
-    from gpuworker.sandbox import Mode
 
 
 LOG_SHOWN = 2000
@@ -81,6 +81,11 @@ def _answer(document: dict[str, Any], court: Court) -> dict[str, Any] | None:
 def _tried(document: dict[str, Any], court: Court) -> dict[str, Any]:
     """The reference of a workload on one case."""
     workload = Workload.load(document["trial"])
+    if court.block.mode is Mode.UNSANDBOXED:
+        return {
+            "event": "refused",
+            "message": "uploaded references run in a sandbox only, and this worker has none",
+        }
     try:
         run = trial(workload, document["case"], document["patience_s"], court)
     except (InfrastructureError, DeviceBusyError) as error:

@@ -45,4 +45,5 @@ def make(
         device_class="",
         tier=tier,
         deadline_s=deadline_s,
+        needs_walls=False,  # whoever types `--unsandboxed` runs files of their own
     )

@@ -9,11 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from search.agents.agent import Agent, Scene
+from search.agents.registry import AGENTS
 from search.budget import Ending
 from search.engine import Search, SearchResult
+from search.library import shipped_workloads
 from search.records import Candidate, Evaluation, EvaluationRequest, EvaluationStatus, Purpose, Tier
 from search.steps import DraftFailure, Item, Outcome, Proposal, Step, Variant
 from search.strategies import STRATEGIES
@@ -97,7 +100,13 @@ def evaluation_request(
         device_class=settings.device_class,
         tier=tier,
         purpose=purpose,
+        needs_walls=settings.agent not in AGENTS or workload.hash not in _shipped(),
     )
+
+
+@cache
+def _shipped() -> frozenset[str]:
+    return frozenset(workload.hash for workload in shipped_workloads().values())
 
 
 def failed_outcome(proposal: Proposal) -> Outcome:

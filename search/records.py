@@ -440,6 +440,8 @@ class EvaluationRequest(Record):
     tier: Tier = Tier.FAST
     purpose: Purpose = Purpose.SEARCH
     deadline_s: Annotated[float, Field(gt=0)] = 120.0
+    needs_walls: bool = True
+    """Not all of it came with Kernelsite (a model wrote it, somebody uploaded it): never run without a sandbox."""
 
 
 class Evaluation(Record):

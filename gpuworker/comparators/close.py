@@ -53,6 +53,28 @@ class Close:
         ]
         return torch.cat(parts).reshape(output.shape)
 
+    def errors(self, output: torch.Tensor) -> dict[str, float]:
+        """Of a right output: `max_abs`, `max_rel` over elements that are not 0, and `used`, at most 1.
+
+        `used` is the largest share of what is allowed that an element took, or all of them together.
+        """
+        value, got = as_rows(self.value), as_rows(output)
+        largest = {"max_abs": 0.0, "max_rel": 0.0, "used": 0.0}
+        squares = 0.0
+        for piece in pieces(value):
+            difference = self._difference(got[piece], value[piece])
+            ratios = {
+                "max_abs": difference,
+                "max_rel": _ratio(difference, torch.where(value[piece].isfinite(), value[piece].abs(), 0.0)),
+                "used": _ratio(difference, self._allowed(value[piece], piece, 1.0)),
+            }
+            for name, ratio in ratios.items():
+                largest[name] = max(largest[name], float(ratio.max()))
+            squares += float(torch.linalg.vector_norm(difference)) ** 2
+        if self.norm_bound:
+            largest["used"] = max(largest["used"], math.sqrt(squares) / self.norm_bound)
+        return largest
+
     def _difference(self, got: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
         """Absolute errors; where the golden value is not finite, 0 for the same and infinity for anything else."""
         got = got.to(value.dtype)
@@ -67,6 +89,11 @@ class Close:
         if share != 1.0:
             allowed.mul_(share)
         return allowed if self.finite else torch.where(value.isfinite(), allowed, 0.0)
+
+
+def _ratio(error: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
+    """Shares; 0 where there is nothing to be a share of."""
+    return torch.where(of > 0, error / of, 0.0)
 
 
 def expect(question: Question) -> Close:

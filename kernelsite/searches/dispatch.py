@@ -11,6 +11,7 @@ from django.utils import timezone
 from kernelsite.celery import app
 from kernelsite.searches.limits import limits
 from kernelsite.searches.models import Evaluation
+from kernelsite.searches.scene import needs_walls
 from search.records import EvaluationRequest, Purpose, Queue, TaskName, Tier, device_queue
 from search.strategies import STRATEGIES
 
@@ -88,4 +89,5 @@ def request_of(evaluation: Evaluation) -> EvaluationRequest:
         tier=Tier(evaluation.tier),
         purpose=Purpose(evaluation.purpose),
         deadline_s=limits().evaluation_deadline_s,
+        needs_walls=needs_walls(evaluation.search),
     )

@@ -15,7 +15,7 @@ from kernelsite.searches import dispatch, events, tidings
 from kernelsite.searches.ledger import CallStop
 from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import AtCap, ModelCall, Search, Step, StepState
-from kernelsite.searches.scene import METERED, WITH_A_MODEL
+from kernelsite.searches.scene import METERED, needs_walls
 from search.agents.llm.outcomes import CallOutcome
 from search.records import EventKind, SearchState, WaitReason
 
@@ -106,7 +106,7 @@ def pause_after_refusals(search: Search) -> None:
 
 
 def is_walled(device_class: str) -> bool:
-    """Whether every device of the class runs candidates in a sandbox: what a model wrote runs nowhere else."""
+    """Whether every device of the class runs candidates in a sandbox: what strangers wrote runs nowhere else."""
     return (
         not Device.objects.online()
         .filter(device_class=device_class, sandbox__icontains="unsandboxed")
@@ -115,8 +115,8 @@ def is_walled(device_class: str) -> bool:
 
 
 def wait_of(search: Search) -> WaitReason | None:
-    """What a search with a model waits for."""
-    if search.agent in WITH_A_MODEL and not is_walled(search.device_class):
+    """What a search waits for beside its devices and people."""
+    if needs_walls(search) and not is_walled(search.device_class):
         return WaitReason.DEVICE
     if search.calls_until is not None and search.calls_until > timezone.now():
         return WaitReason.RATE_LIMIT

@@ -145,9 +145,10 @@ class Order:
         options, agent = self.options, self.settings.agent
         if agent == METERED and is_recorded(options.device_class):
             raise LaunchError("agent", "a recorded device knows only the programs that were recorded")
-        if agent in WITH_A_MODEL and not is_walled(options.device_class):
+        strange = agent in WITH_A_MODEL or self.workload.team_id is not None
+        if strange and not is_walled(options.device_class):
             raise LaunchError(
-                "device_class", "a worker of this class has no sandbox, and a model's code needs one"
+                "device_class", "a worker of this class has no sandbox; code of models and uploads needs one"
             )
         caps = {"tokens_cap": options.budget.tokens, "cost_usd_cap": options.budget.cost_usd}
         words = {"model_choice": options.model_choice, "at_cap": options.at_cap}

@@ -28,6 +28,11 @@ SOURCES = 200
 """Latest drafts whose programs a model's agent is shown, to know a duplicate."""
 
 
+def needs_walls(search: Search) -> bool:
+    """Whether its programs or its workload's code come from strangers: no device may run them unsandboxed."""
+    return search.agent in WITH_A_MODEL or search.workload.team_id is not None
+
+
 def scene_of(search: Search, draft: Draft) -> Scene:
     """Every structure of the search and the candidate it starts from; for a model also what was tried and learned."""
     candidates: dict[int, records.Candidate] = {}

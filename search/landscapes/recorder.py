@@ -170,6 +170,7 @@ class Recorder:
             contract=one.blueprint.contract,
             device_class=self.device_class,
             deadline_s=self.order.deadline_s,
+            needs_walls=False,
         )
 
     def _chosen(self) -> list[Spot]:

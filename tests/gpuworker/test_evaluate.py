@@ -43,6 +43,13 @@ def test_a_right_kernel_passes_with_time_and_evidence(judge):
     assert "torch eager" in evaluation.baseline
     assert evaluation.environment.workload == SOFTMAX.hash
     assert evaluation.device_seconds > 0
+    told = next(stage.details for stage in evaluation.stages if stage.stage == "correctness")
+    assert {one["case"] for one in told["cases"]} == {"main", "odd"}  # nothing of the hidden one
+    for one in told["cases"]:
+        assert one["passed"]
+        assert one["calls"] >= 2
+        assert 0 < one["outputs"]["y"]["used"] < 1
+        assert 0 < one["outputs"]["y"]["max_abs"] < 1e-5
 
 
 def test_the_record_survives_its_wire(judge):
@@ -240,7 +247,8 @@ def test_integers_must_be_equal(judge):
     )
     text = "const int* x = (int*)buffers[0]; int* y = (int*)buffers[1];"
     text += "for (int64_t i = 0; i < axes[0] * axes[1]; ++i) y[i] = x[i] * 3 {};"
-    assert judge(body(text.format("") + "return 0;"), workload=integers).status == "PASSED"
+    right = judge(body(text.format("") + "return 0;"), workload=integers)
+    assert right.status == "PASSED", right.message
     off = judge(body(text.format("+ (i == 5)") + "return 0;"), workload=integers)
     assert off.status == "INCORRECT_NUMERICAL"
 

@@ -12,7 +12,7 @@ from tests.fakes.model_server import Answer, ModelServer
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 KEY = "sk-canary-of-the-browser-0123456789"
-LIMIT_S = 300.0
+LIMIT_S = 240.0
 PHONE = {"width": 390, "height": 844}
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from model_rig import KEY, add_model, capped, check_ledger, launch_with
 
 from kernelsite.endpoints.models import ModelEndpoint
-from kernelsite.searches import calls, controls, driver, ledger, sweeper
+from kernelsite.searches import calls, controls, dispatch, driver, holds, ledger, sweeper
 from kernelsite.searches.launch import LaunchError
 from kernelsite.searches.models import AtCap, CallState, Search, Step, StepState
 from search.agents.llm.calling import Patience
@@ -219,6 +219,21 @@ def test_what_a_model_wrote_runs_in_a_sandbox_only(launch_llm, team, server, wir
     search.refresh_from_db()
     assert (search.state, search.wait_reason) == ("waiting", "device")
     assert not server.seen
+
+
+def test_the_worker_is_told_what_needs_a_sandbox(launch_llm, launch, team, server, wire, device):
+    mine = launch_llm(add_model(team, server))
+    shipped = launch()
+    wire.run_until(lambda: Search.objects.filter(evaluations__isnull=False).distinct().count() == 2)
+    assert dispatch.request_of(mine.evaluations.first()).needs_walls
+    assert not dispatch.request_of(shipped.evaluations.first()).needs_walls
+    # The same workload from somebody's hand: its reference is a stranger's code.
+    shipped.workload.team = team
+    shipped.workload.save()
+    assert dispatch.request_of(shipped.evaluations.first()).needs_walls
+    device.sandbox = "unsandboxed"
+    device.save()
+    assert holds.wait_of(Search.objects.get(pk=shipped.pk)) == "device"
 
 
 def test_a_cap_ends_calls_and_the_search_tunes_what_is_there(launch_llm, team, server, wire):
