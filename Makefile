@@ -42,3 +42,5 @@ check: env
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	KERNELSITE_PRODUCTION_CHECK=1 $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(BIN)/python manage.py vendor_assets --check
+	$(BIN)/pip check
+	$(BIN)/python manage.py check_dependencies

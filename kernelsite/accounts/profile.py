@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zoneinfo import available_timezones
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
 
 
+@cache
+def zones() -> list[str]:
+    """Names of all time zones; looking them up reads hundreds of files."""
+    return sorted(available_timezones())
+
+
 class LookForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
     """Theme, time zone, density, shortcuts."""
 
@@ -40,7 +47,7 @@ class LookForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at ru
     def clean_time_zone(self) -> str:
         """One that this machine knows."""
         name = str(self.cleaned_data["time_zone"])
-        if name not in available_timezones():
+        if name not in zones():
             raise forms.ValidationError("Take one from the list, e.g. Europe/Berlin.")
         return name
 
@@ -113,7 +120,7 @@ def _page(
         "email_form": email or AddressForm(request, user),
         "password_form": word or PasswordForm(user),
         "person": user,
-        "zones": sorted(available_timezones()),
+        "zones": zones(),
         "sessions": Session.objects.of(user.pk).live().exclude(number=None).order_by("-seen_at"),
         "here": request.session.session_key,
     }

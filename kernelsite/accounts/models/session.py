@@ -28,7 +28,8 @@ class Session(AbstractBaseSession):
     """Django's row, with columns for what people ask of it. The number names it to people: the key is a secret."""
 
     user_id = models.BigIntegerField(null=True, db_index=True)
-    number = models.UUIDField(unique=True, null=True)
+    number = models.UUIDField(null=True, db_index=True)
+    """Not unique: while Django gives a session another key, two rows have it, and it tries for ever if they may not."""
     address = models.CharField(max_length=64, blank=True, default="")
     agent = models.CharField(max_length=200, blank=True, default="")
     opened_at = models.DateTimeField(null=True)
