@@ -75,7 +75,11 @@ class AddressForm(forms.Form):
 class PasswordForm(PasswordChangeForm):
     """Django's form, with the limit on guesses of the log-in page."""
 
-    request: TeamRequest
+    def __init__(self, request: TeamRequest, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self.request = request
+        # It is not the first thing on its page.
+        del self.fields["old_password"].widget.attrs["autofocus"]
 
     def clean_old_password(self) -> str:
         """The right one, and not guessed."""
@@ -118,7 +122,7 @@ def _page(
     context = {
         "look": look or LookForm(instance=Profile.objects.of(user)),
         "email_form": email or AddressForm(request, user),
-        "password_form": word or PasswordForm(user),
+        "password_form": word or PasswordForm(request, user),
         "person": user,
         "zones": zones(),
         "sessions": Session.objects.of(user.pk).live().exclude(number=None).order_by("-seen_at"),
@@ -147,8 +151,7 @@ def email(request: TeamRequest) -> HttpResponse:
 @require_POST
 def password(request: TeamRequest) -> HttpResponse:
     """Change the password; this session stays, every other one ends."""
-    form = PasswordForm(_user(request), request.POST)
-    form.request = request
+    form = PasswordForm(request, _user(request), request.POST)
     if not form.is_valid():
         return _page(request, word=form)
     with transaction.atomic():

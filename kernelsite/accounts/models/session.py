@@ -11,6 +11,17 @@ from django.utils import timezone
 if TYPE_CHECKING:
     from kernelsite.accounts.session_store import SessionStore
 
+BROWSERS = {"Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari"}
+SYSTEMS = {
+    "Windows": "Windows",
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Mac OS": "macOS",
+    "Linux": "Linux",
+}
+"""Signs in a browser's name of itself; the first one that is there counts, since each holds the later ones too."""
+
 
 class SessionQuerySet(models.QuerySet["Session"]):
     """Many-row logic of sessions."""
@@ -39,6 +50,13 @@ class Session(AbstractBaseSession):
 
     class Meta:
         verbose_name = "session"
+
+    @property
+    def browser(self) -> str:
+        """Browser and system in words, as far as the browser told the truth."""
+        name = next((word for sign, word in BROWSERS.items() if sign in self.agent), "")
+        system = next((word for sign, word in SYSTEMS.items() if sign in self.agent), "")
+        return " on ".join(filter(None, (name, system))) or self.agent[:40] or "unknown"
 
     @classmethod
     def get_session_store_class(cls) -> type[SessionStore]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from kernelsite.accounts import bell, letters
 from kernelsite.accounts.models import AuditEntry, Letter, LoginAttempt, Profile, Session
 from kernelsite.accounts.models import letter as letter_rules
+from kernelsite.accounts.session_store import SessionStore
 
 PASSWORD = "a password of ours"
 NEW = {"new_password1": "seven green kernels", "new_password2": "seven green kernels"}
@@ -33,7 +34,7 @@ def is_in(browser):
 def rung(monkeypatch):
     """Ids of people whose sockets were told."""
     rung = []
-    monkeypatch.setattr(bell, "ring", rung.append)
+    monkeypatch.setattr(bell, "ring_later", rung.append)
     return rung
 
 
@@ -83,6 +84,28 @@ def test_log_in_gives_a_new_session_and_says_from_where(client, alice):
     assert row.number
 
 
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/150.0 Safari/537.36", "Chrome on Linux"),
+        ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/150.0 Edg/150.0", "Edge on Windows"),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Safari/604.1",
+            "Safari on iPhone",
+        ),
+        ("curl/8.0", "curl/8.0"),
+        ("", "unknown"),
+    ],
+)
+def test_a_browser_is_called_by_its_name(agent, words):
+    assert Session(agent=agent).browser == words
+
+
+def test_cookies_are_out_of_reach_of_scripts_and_other_sites(alice):
+    cookie = browser_of("alice").cookies["kernelsite_session"]
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
+
+
 def test_the_page_never_shows_a_key(alice):
     browser, _ = browser_of("alice"), browser_of("alice", "curl")
     page = browser.get("/settings/profile/").content.decode()
@@ -118,7 +141,7 @@ def test_the_last_sight_moves_without_a_write_at_every_request(alice):
     assert Session.objects.get().seen_at == row.seen_at
     data = row.get_decoded()
     data["place"]["seen"] -= 3600
-    Session.objects.filter(pk=row.pk).update(session_data=Session.objects.encode(data))
+    Session.objects.filter(pk=row.pk).update(session_data=SessionStore().encode(data))
     browser.get("/workloads/")
     assert timezone.now() - Session.objects.get().seen_at < timedelta(minutes=1)
 
