@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
 
-.PHONY: env demo up test check system
+.PHONY: env demo up test check audit system
 
 env: $(STAMP)
 
@@ -34,11 +34,18 @@ test: system
 	$(BIN)/python -m pytest -m "not exhaustive and not alone" -n 2 --dist loadfile $(PYTEST_ARGS) $(NARROWED)
 	$(BIN)/python -m pytest -m "not exhaustive and alone" $(PYTEST_ARGS) $(NARROWED)
 
+# Asks the network for news of known holes; what it finds belongs into kernelsite/ops/dependency_floors.txt.
+audit: env
+	$(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install -q --disable-pip-version-check pip-audit
+	$(VENV)/audit/bin/pip-audit --path $$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')
+
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
-	KERNELSITE_PRODUCTION_CHECK=1 $(BIN)/python manage.py check --deploy --fail-level WARNING
+	KERNELSITE_PRODUCTION_CHECK=1 KERNELSITE_SITE_URL=https://kernels.example $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(BIN)/python manage.py vendor_assets --check
+	$(BIN)/pip check
+	$(BIN)/python manage.py check_dependencies

@@ -14,7 +14,8 @@ pages = get_asgi_application()
 
 # Consumers import models, which the line above makes ready.
 from kernelsite.ops.bodies import bounded  # noqa: E402
+from kernelsite.ops.origin import SameOrigin  # noqa: E402
 from kernelsite.searches.routing import websocket_urlpatterns  # noqa: E402
 
-sockets = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
+sockets = SameOrigin(AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))))
 application = ProtocolTypeRouter({"http": bounded(pages), "websocket": sockets})

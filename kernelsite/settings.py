@@ -72,6 +72,10 @@ def _socket(folder: Path) -> Path:
 
 SECRET_KEY = os.environ.get("KERNELSITE_SECRET_KEY") or _secret_key(VAR / "secret_key")
 DEBUG = False
+if "*" in _list("KERNELSITE_HOSTS"):
+    raise ValueError(
+        "KERNELSITE_HOSTS names hosts: with * any site could open live connections as your people"
+    )
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_list("KERNELSITE_HOSTS")]
 
 # Apps and requests --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zoneinfo import available_timezones
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from kernelsite.accounts.middleware import TeamRequest
 
 
+@cache
+def zones() -> list[str]:
+    """Names of all time zones; looking them up reads hundreds of files."""
+    return sorted(available_timezones())
+
+
 class LookForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
     """Theme, time zone, density, shortcuts."""
 
@@ -40,7 +47,7 @@ class LookForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at ru
     def clean_time_zone(self) -> str:
         """One that this machine knows."""
         name = str(self.cleaned_data["time_zone"])
-        if name not in available_timezones():
+        if name not in zones():
             raise forms.ValidationError("Take one from the list, e.g. Europe/Berlin.")
         return name
 
@@ -68,7 +75,11 @@ class AddressForm(forms.Form):
 class PasswordForm(PasswordChangeForm):
     """Django's form, with the limit on guesses of the log-in page."""
 
-    request: TeamRequest
+    def __init__(self, request: TeamRequest, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self.request = request
+        # It is not the first thing on its page.
+        del self.fields["old_password"].widget.attrs["autofocus"]
 
     def clean_old_password(self) -> str:
         """The right one, and not guessed."""
@@ -111,9 +122,9 @@ def _page(
     context = {
         "look": look or LookForm(instance=Profile.objects.of(user)),
         "email_form": email or AddressForm(request, user),
-        "password_form": word or PasswordForm(user),
+        "password_form": word or PasswordForm(request, user),
         "person": user,
-        "zones": sorted(available_timezones()),
+        "zones": zones(),
         "sessions": Session.objects.of(user.pk).live().exclude(number=None).order_by("-seen_at"),
         "here": request.session.session_key,
     }
@@ -140,8 +151,7 @@ def email(request: TeamRequest) -> HttpResponse:
 @require_POST
 def password(request: TeamRequest) -> HttpResponse:
     """Change the password; this session stays, every other one ends."""
-    form = PasswordForm(_user(request), request.POST)
-    form.request = request
+    form = PasswordForm(request, _user(request), request.POST)
     if not form.is_valid():
         return _page(request, word=form)
     with transaction.atomic():

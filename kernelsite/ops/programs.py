@@ -69,6 +69,7 @@ def server(environment: Mapping[str, str], cores: Cores) -> Program:
 
 def site(place: Place, environment: Mapping[str, str], cores: Cores) -> list[Program]:
     """Everything else, in the order of start."""
+    environment = {"KERNELSITE_SITE_URL": place.url, **environment}
     python = (sys.executable, "-u", "-m")
     web = (*python, "daphne", "-v", "0", "--no-server-name", "-b", place.host, "-p", str(place.port))
     commands = {

@@ -129,9 +129,17 @@ def test_lease_lengths_come_from_the_environment(tmp_path):
 
 def test_check_deploy_is_clean_in_production(tmp_path):
     check = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
-    done = run(tmp_path, *check, KERNELSITE_HTTPS="1", KERNELSITE_HOSTS="kernels.example")
+    reached = {"KERNELSITE_HOSTS": "kernels.example", "KERNELSITE_SITE_URL": "https://kernels.example"}
+    done = run(tmp_path, *check, KERNELSITE_HTTPS="1", **reached)
     assert done.returncode == 0, done.stderr
     assert "no issues" in done.stdout
+
+
+def test_a_star_is_no_host(tmp_path):
+    """F138: with it any site could open a live connection as somebody who is logged in here."""
+    done = run(tmp_path, "-c", "import kernelsite.settings", KERNELSITE_HOSTS="*")
+    assert done.returncode != 0
+    assert "KERNELSITE_HOSTS" in done.stderr
 
 
 def test_check_deploy_complains_without_https(tmp_path):

@@ -11,6 +11,17 @@ from django.utils import timezone
 if TYPE_CHECKING:
     from kernelsite.accounts.session_store import SessionStore
 
+BROWSERS = {"Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari"}
+SYSTEMS = {
+    "Windows": "Windows",
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Mac OS": "macOS",
+    "Linux": "Linux",
+}
+"""Signs in a browser's name of itself; the first one that is there counts, since each holds the later ones too."""
+
 
 class SessionQuerySet(models.QuerySet["Session"]):
     """Many-row logic of sessions."""
@@ -28,7 +39,8 @@ class Session(AbstractBaseSession):
     """Django's row, with columns for what people ask of it. The number names it to people: the key is a secret."""
 
     user_id = models.BigIntegerField(null=True, db_index=True)
-    number = models.UUIDField(unique=True, null=True)
+    number = models.UUIDField(null=True, db_index=True)
+    """Not unique: while Django gives a session another key, two rows have it, and it tries for ever if they may not."""
     address = models.CharField(max_length=64, blank=True, default="")
     agent = models.CharField(max_length=200, blank=True, default="")
     opened_at = models.DateTimeField(null=True)
@@ -38,6 +50,13 @@ class Session(AbstractBaseSession):
 
     class Meta:
         verbose_name = "session"
+
+    @property
+    def browser(self) -> str:
+        """Browser and system in words, as far as the browser told the truth."""
+        name = next((word for sign, word in BROWSERS.items() if sign in self.agent), "")
+        system = next((word for sign, word in SYSTEMS.items() if sign in self.agent), "")
+        return " on ".join(filter(None, (name, system))) or self.agent[:40] or "unknown"
 
     @classmethod
     def get_session_store_class(cls) -> type[SessionStore]:

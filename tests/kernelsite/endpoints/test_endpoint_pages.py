@@ -9,6 +9,7 @@ from django.utils import timezone
 from kernelsite.accounts.models import Team
 from kernelsite.endpoints import vault
 from kernelsite.endpoints.models import ModelEndpoint, Price
+from kernelsite.notices.models import Webhook
 from tests.fakes.model_server import Answer, ModelServer, replies
 
 KEY = "sk-canary-0123456789abcdefghijklmnop"
@@ -93,11 +94,16 @@ def test_a_key_does_not_open_in_another_row(endpoint):
 
 def test_keys_can_be_sealed_with_a_new_secret(endpoint, settings, capsys):
     row = endpoint()
+    hook = Webhook(team=row.team, name="chat")
+    hook.seal("https://chat.example/T0", "whsec_x")
+    hook.save()
     settings.MODEL_KEY_SECRETS = ["new", *settings.MODEL_KEY_SECRETS]
     call_command("reseal_keys")
     settings.MODEL_KEY_SECRETS = ["new"]
     row.refresh_from_db()
+    hook.refresh_from_db()
     assert row.open_record().api_key.get_secret_value() == KEY
+    assert hook.unseal() == ("https://chat.example/T0", "whsec_x")
     settings.MODEL_KEY_SECRETS = ["another"]
     with pytest.raises(vault.SealedKeyError):
         row.open_record()

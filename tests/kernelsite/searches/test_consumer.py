@@ -7,8 +7,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
-from django.test import override_settings
+from django.test import Client, override_settings
 
 from kernelsite.accounts.models import Membership
 from kernelsite.searches import controls, events
@@ -223,6 +224,51 @@ async def test_log_out_closes_the_socket(launch, alice, client):
     await sync_to_async(client.logout)()
     await tell(search)
     assert (await communicator.receive_json_from())["action"] == "revoked"
+
+
+@pytest.mark.parametrize("way", ["log out", "remove", "elsewhere"])
+async def test_the_bell_of_a_person_closes_their_sockets_long_before_the_heartbeat(
+    launch, alice, team, client, way
+):
+    """F137: each through the page that does it, with the bell that it rings."""
+    search = await sync_to_async(launch)()
+    admin = await sync_to_async(another_admin)(team)
+    await sync_to_async(client.force_login)(alice)
+    with override_settings(KERNELSITE={"heartbeat_s": 60}):
+        communicator = socket(search, alice, "after=1")
+        communicator.scope["session"] = client.session
+        await communicator.connect()
+        await communicator.receive_json_from()
+        await asyncio.sleep(0.3)
+        await sync_to_async(SHUT_OUT[way])(client, admin, alice)
+        assert (await communicator.receive_json_from(timeout=5))["action"] == "revoked"
+        assert (await communicator.receive_output(timeout=1))["code"] == 4403
+
+
+def another_admin(team):
+    user = get_user_model().objects.create_user("boss")
+    Membership.objects.create(team=team, user=user, role="admin")
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+def remove(_, admin, alice):
+    place = Membership.objects.get(user=alice)
+    assert admin.post(f"/settings/team/members/{place.pk}", {"role": "removed"}).status_code == 302
+
+
+def end_from_elsewhere(_, admin, alice):
+    browser = Client()
+    browser.force_login(alice)
+    browser.post("/settings/profile/sessions", {"which": "others"})
+
+
+SHUT_OUT = {
+    "log out": lambda client, *_: client.post("/accounts/logout/"),
+    "remove": remove,
+    "elsewhere": end_from_elsewhere,
+}
 
 
 async def test_a_finished_search_says_so_and_closes(launch, alice):
