@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from kernelsite.reviews.gates import gates
 from kernelsite.reviews.models import Entry, EntryKind, Review, ReviewState, Revision
-from kernelsite.reviews.models.entry import DECISIONS
+from kernelsite.reviews.models.entry import DECISIONS, SUBJECT_LIMIT
 from kernelsite.reviews.releasing import release_if_due
 from kernelsite.reviews.standing import stands
 from kernelsite.reviews.subject import Subject
@@ -263,7 +263,7 @@ def acknowledge(review_id: int, clause: str, said: Said) -> tuple[Entry, bool]:
             raise ReviewError("no such clause waits for a person")
         if not said.text:
             raise ReviewError("say why the clause holds")
-        return _write(subject, EntryKind.ACKNOWLEDGED, said, subject=clause), True
+        return _write(subject, EntryKind.ACKNOWLEDGED, said, subject=clause[:SUBJECT_LIMIT]), True
 
 
 def dismiss(review_id: int, decision_id: int, said: Said) -> tuple[Entry, bool]:

@@ -85,8 +85,8 @@ def _release(subject: Subject, approved: list[Entry]) -> Release:
 
 def _citation(row: Release) -> str:
     """One line that says what was approved, how fast it is against what, and how to know it again."""
-    title = row.title.replace("_", " ")
+    title = row.title.replace("_", " ")[:200]
     fast = f"{speedup(row.speedup)} ({speedup(row.low)} to {speedup(row.high)}) against {row.baseline}"
-    people = f"proposed by {row.proposed_by}, approved by {', '.join(row.approved_by)}"
+    people = f"proposed by {row.proposed_by}, approved by {', '.join(row.approved_by)}"[:250]
     year = timezone.now().year
     return f"{row.team.name} ({year}). {row.name}: {title}. {fast} on {row.device}; {people}. sha256:{row.content_hash}"

@@ -28,8 +28,9 @@ def waiting_for(team: Team | None, user: int, role: Role | None) -> QuerySet[Rev
     if team is None or role is None or not role.includes(Role.REVIEWER):
         return Review.objects.none()
     rows = Review.objects.of_team(team).filter(state=ReviewState.OPEN).annotate(**_present())
-    if Membership.objects.filter(team=team, user__is_active=True).count() > 1:
-        rows = rows.exclude(Q(proposed_by=user) | Q(revised_by=user))
+    # Somebody who is the whole team may decide on their own proposals.
+    others = Membership.objects.filter(team=team, user__is_active=True).exclude(user=user)
+    rows = rows.exclude(Q(Exists(others)), Q(proposed_by=user) | Q(revised_by=user))
     return rows.exclude(Exists(_answered(user))).order_by("moved_at", "id")
 
 

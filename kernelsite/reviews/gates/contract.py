@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelsite.reviews.gates.gate import Gate
+from kernelsite.reviews.models.entry import SUBJECT_LIMIT
 from search.records import Verdict
 from search.strategies import STRATEGIES
 
@@ -24,7 +25,7 @@ def contract(subject: Subject) -> Gate:
     open_ = [each.clause.text for each in record.verdicts if each.verdict is Verdict.UNDECIDABLE]
     if broken or not record.verdicts:
         return Gate("red", f"Violated: {'; '.join(broken)}." if broken else "The judge gave no verdict.")
-    left = tuple(text for text in open_ if text not in subject.acknowledged)
+    left = tuple(text for text in open_ if text[:SUBJECT_LIMIT] not in subject.acknowledged)
     if left:
         return Gate("red", f"The judge could not decide {_clauses(len(left))}.", unsettled=left)
     seen = f", {len(open_)} of them acknowledged by a person" if open_ else ""

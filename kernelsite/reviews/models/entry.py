@@ -25,6 +25,7 @@ class EntryKind(models.TextChoices):
     RELEASED = "released", "released"
 
 
+SUBJECT_LIMIT = 500
 DECISIONS = (EntryKind.APPROVED, EntryKind.CHANGES)
 
 
@@ -47,8 +48,8 @@ class Entry(models.Model):
     """File of a line comment."""
     line = models.PositiveIntegerField(null=True)
     """1.. within that file."""
-    subject = models.CharField(max_length=500, blank=True, default="")
-    """Text of the clause that is acknowledged."""
+    subject = models.CharField(max_length=SUBJECT_LIMIT, blank=True, default="")
+    """Beginning of the text of the clause that is acknowledged."""
     checked = models.JSONField(default=list)
     """Points of the check-list that an approval ticks."""
     about = models.ForeignKey("self", models.PROTECT, null=True, related_name="answers")

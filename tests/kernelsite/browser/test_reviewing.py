@@ -70,7 +70,7 @@ def test_a_search_waits_at_its_gate_and_goes_on(open_page, as_rita, gated, artif
     as_rita.wait_for_url("**/gate/")
     assert findings(as_rita) == []
     as_rita.screenshot(path=artifacts / "gate.png", full_page=True)
-    as_rita.get_by_role("button", name="Decide").click()
+    send(as_rita, as_rita.get_by_role("button", name="Decide"))
     assert "say why" in as_rita.get_by_role("alert").inner_text()
     complaints.forgive("422")  # what the form lacked
     as_rita.get_by_label("Reason for every verdict").fill("the fastest two differ enough")
@@ -82,6 +82,12 @@ def test_a_search_waits_at_its_gate_and_goes_on(open_page, as_rita, gated, artif
     assert "the fastest two differ enough" in as_rita.locator("main").inner_text()
 
 
+def send(page, button):
+    """Press it and wait for the page that answers."""
+    with page.expect_navigation():
+        button.click()
+
+
 def wait_for_green(page, name):
     """Reload until a gate is green; what a busy machine timed badly is asked for again, as a person would."""
     deadline = time.monotonic() + 2 * DEVICE_S / 1000
@@ -89,8 +95,7 @@ def wait_for_green(page, name):
     while (colour := gate.locator(".pill").inner_text()) != "green":
         assert time.monotonic() < deadline, gate.inner_text()
         if colour == "red":
-            gate.get_by_role("button").click()
-            page.wait_for_load_state()
+            send(page, gate.get_by_role("button"))
         time.sleep(0.5)
         page.reload()
 
@@ -99,8 +104,7 @@ def vouch(page):
     """What the judge could not decide, the reviewer has read."""
     while (why := page.get_by_label("Why it holds")).count():
         why.first.fill("read in the source")
-        page.get_by_role("button", name="Acknowledge").first.click()
-        page.wait_for_load_state()
+        send(page, page.get_by_role("button", name="Acknowledge").first)
 
 
 def approve(page):
@@ -108,8 +112,8 @@ def approve(page):
         box.check()
     page.locator("h1").click()  # keys go to the page, not to a box
     page.keyboard.press("a")
-    page.keyboard.press("Enter")
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
 
 
 @pytest.fixture
@@ -125,8 +129,8 @@ def review(open_page, gated):
         page.get_by_role("button", name="Propose").click()
         page.wait_for_url("**/reviews/*/")
         assert page.get_by_role("button", name=re.compile("Approve")).count() == 0  # one's own
-        page.get_by_role("button", name="Measure at the promotion tier").click()
-        page.get_by_role("button", name="Re-measure").click()
+        send(page, page.get_by_role("button", name="Measure at the promotion tier"))
+        send(page, page.get_by_role("button", name="Re-measure"))
         wait_for_green(page, "Promotion tier")
         wait_for_green(page, "Measured again")
         gated["review"] = page.url.partition("#")[0]
@@ -136,8 +140,7 @@ def review(open_page, gated):
 def set_quorum(page, count):
     page.goto("/reviews/?show=all")
     page.get_by_label("Approvals that a release needs").fill(str(count))
-    page.get_by_role("button", name="Save").click()
-    page.wait_for_load_state()
+    send(page, page.get_by_role("button", name="Save"))
 
 
 def test_an_approval_goes_stale_when_the_code_changes(open_page, as_rita, review, gated, artifacts):
@@ -150,8 +153,7 @@ def test_an_approval_goes_stale_when_the_code_changes(open_page, as_rita, review
     vouch(as_rita)
     as_rita.locator("[data-comment='2']").first.click()
     as_rita.keyboard.type("Is this the widest load?")
-    as_rita.get_by_role("button", name="Comment").click()
-    as_rita.wait_for_load_state()
+    send(as_rita, as_rita.get_by_role("button", name="Comment"))
     assert "Is this the widest load?" in as_rita.locator(".remark").inner_text()
     assert findings(as_rita) == []
     as_rita.screenshot(path=artifacts / "review.png", full_page=True)
@@ -165,8 +167,7 @@ def test_an_approval_goes_stale_when_the_code_changes(open_page, as_rita, review
         page.goto(review)
         page.locator("summary", has_text="Change the proposal").click()
         page.get_by_label("Another candidate").fill(candidate)
-        page.get_by_role("button", name="Propose that one").click()
-        page.wait_for_load_state()
+        send(page, page.get_by_role("button", name="Propose that one"))
         as_rita.goto(review)
         told = as_rita.locator("#say").inner_text()
         assert "0 of 2 approvals" in told

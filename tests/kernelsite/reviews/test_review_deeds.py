@@ -268,13 +268,6 @@ def test_comments_stand_on_lines_that_are_there(review, people):
         deeds.comment(review.pk, said(people["rita"]))
 
 
-def test_the_database_refuses_to_change_a_release_or_an_entry(green, people):
-    approve(green, people["rita"])
-    for rows in (Release.objects.all(), Entry.objects.all()):
-        with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
-            rows.update(key="x") if rows.model is Entry else rows.update(title="x")
-
-
 def test_who_waits_for_whom(review, people):
     team = people["team"]
     waits = {

@@ -1,11 +1,14 @@
-"""Twenty at once, in threads with connections of their own; `test_postgres.py` runs them there too."""
+"""What the database itself must hold: twenty at once, in threads, and rows that never change.
+
+`test_postgres.py` runs it there too.
+"""
 
 from __future__ import annotations
 
 import threading
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from reviewing import approve, measure, propose, said, subject
 
 from kernelsite.reviews import deeds
@@ -89,3 +92,10 @@ def test_twenty_proposals_of_one_structure_are_one_review(transactional_db, stru
     at_once([lambda: deeds.propose(structure, said(people["mel"]), "MIT")] * COUNT)
     assert Review.objects.count() == 1
     assert Review.objects.get().revisions.count() == 1
+
+
+def test_the_database_refuses_to_change_a_release_or_an_entry(green, people):
+    approve(green, people["rita"])
+    for rows in (Release.objects.all(), Entry.objects.all()):
+        with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
+            rows.update(key="x") if rows.model is Entry else rows.update(title="x")

@@ -52,7 +52,7 @@ def text_of(response):
 def test_every_tab_asks_a_fixed_number_of_queries(signed_in, best, django_assert_max_num_queries):
     page(signed_in, best.key)  # colours are cached
     for tab in TABS:
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(16):
             page(signed_in, best.key, tab)
 
 

@@ -42,7 +42,7 @@ def page(client, structure, tab, **query):
 def test_every_tab_asks_a_fixed_number_of_queries(signed_in, tuned, django_assert_max_num_queries):
     page(signed_in, tuned, "code")  # colours are cached
     for tab in TABS:
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(17):
             page(signed_in, tuned, tab)
 
 
