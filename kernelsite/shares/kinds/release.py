@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from kernelsite.reviews.models import Release
+from kernelsite.reviews.release_pages import is_intact
 from kernelsite.searches.evidence import record_of
 from kernelsite.shares import parts
 from kernelsite.shares.document import Fact, Headline, Result
@@ -24,6 +25,7 @@ def _find(team: int, pk: int) -> Release | None:
 def _result(row: Release, title: str, scope: Scope) -> Result:
     candidate, record = row.candidate, record_of(row.evaluation)
     search, structure = candidate.search, candidate.structure
+    shown = candidate if scope.code and is_intact(row) else None
     calls, left_out = parts.transcript_of(structure if scope.transcript else None)
     line = line_of(structure)
     return Result(
@@ -51,8 +53,8 @@ def _result(row: Release, title: str, scope: Scope) -> Result:
         axis="evaluations of this structure",
         cases=parts.cases_of(record, search.workload.record),
         tree=lineage_of(structure) if scope.tree else (),
-        code=parts.code_of(candidate) if scope.code else (),
-        knobs=parts.knobs_of(candidate) if scope.code else {},
+        code=parts.code_of(shown),
+        knobs=parts.knobs_of(shown),
         transcript=calls,
         transcript_left_out=left_out,
         method=(*parts.method_of(row.evaluation), *_approval(row)),

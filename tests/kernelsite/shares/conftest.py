@@ -12,6 +12,9 @@ from kernelsite.accounts.models import Membership, Team
 from kernelsite.catalog.models import LibraryVersion, WorkloadVersion, sync_shipped
 from kernelsite.compare.models import Comparison, SavedSet
 from kernelsite.fleet.models import Device
+from kernelsite.reviews import deeds
+from kernelsite.reviews.deeds import Said
+from kernelsite.reviews.models import Release
 from kernelsite.searches import dispatch
 from kernelsite.searches.launch import Options, Order, launch_search, new_key
 from search.settings import Budget
@@ -91,6 +94,34 @@ def saved(team, search):
     row = SavedSet.objects.create(team=team, slug="kept", title="Kept", note="a note")
     row.searches.set([search])
     return row
+
+
+@pytest.fixture
+def release(team, alice, search):
+    """The second structure's best as an approved kernel, with a row per column that people's names are in."""
+    review, _ = deeds.propose(search.structures.get(number=2), Said(alice, "k"), "MIT")
+    candidate = review.revision.candidate
+    return Release.objects.create(
+        team=team,
+        review=review,
+        workload=search.workload,
+        slug="softmax",
+        number=1,
+        candidate=candidate,
+        evaluation=candidate.evaluations.first(),
+        content_hash=candidate.record.hash,
+        title="t",
+        license="MIT",
+        device="synthetic",
+        speedup=2.5,
+        low=2.4,
+        high=2.6,
+        median_us=50.0,
+        baseline="b",
+        citation="c",
+        proposed_by="alice",
+        approved_by=["bob"],
+    )
 
 
 @pytest.fixture

@@ -280,11 +280,14 @@ def test_the_list_tells_who_shared_what_how_often_it_was_opened_and_when_it_ends
     assert "revoked" in client.get("/shares/?all=").content.decode()
 
 
-def test_comparisons_sets_and_structures_are_shared_too(share, guest, comparison, saved, search):
+def test_comparisons_sets_structures_and_releases_are_shared_too(
+    share, guest, comparison, saved, release, search
+):
     for kind, thing, words in (
         ("comparison", comparison, "Groups"),
         ("set", saved, "Groups"),
         ("structure", search.structures.last(), "Where it comes from"),
+        ("release", release, "Released on"),
     ):
         token = share(kind=kind, thing=thing, tree="on")
         assert words in guest.get(f"/p/{token}/").content.decode(), kind
@@ -323,3 +326,18 @@ def test_keys_in_a_transcript_are_masked_and_long_texts_cut(share, guest, search
     assert "sk-abc" not in text
     assert "characters left out" in text
     assert "<script>" not in text
+
+
+def test_a_release_s_page_names_nobody_and_its_code_only_while_it_is_what_was_approved(share, guest, release):
+    token = share(kind="release", thing=release, code="on", state="live")
+    text = guest.get(f"/p/{token}/").content.decode()
+    assert "2.50" in text
+    assert "by 1 reviewer" in text
+    assert release.content_hash in text
+    assert "Code of the best candidate" in text
+    assert "alice" not in text
+    assert "bob" not in text
+    source = release.candidate.source
+    source.files[0]["content"] += "// changed"
+    source.save()
+    assert "Code of the best candidate" not in guest.get(f"/p/{token}/").content.decode()
