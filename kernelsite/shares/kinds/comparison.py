@@ -172,4 +172,5 @@ KIND = Kind(
     suggest=lambda row: suggest_of(searches_of(row)),
     version=lambda row: version_of(searches_of(row)),
     result=_result,
+    is_one_search=False,
 )
