@@ -155,7 +155,7 @@ def _card_result(canvas: Canvas, result: Result) -> None:
         return
     canvas.text((56, 330), speedup(best.speedup), Type(ACCENT, 118, is_bold=True))
     lines = [
-        f"faster than {best.baseline}" if best.speedup >= 1 else f"the speed of {best.baseline}",
+        f"the speed of {best.baseline or 'the baseline'}",
         f"95 % {interval(best)}" if interval(best) else "",
         f"{us(best.median_us)} per call" if best.median_us else "",
         "confirmed at the full tier" if best.is_confirmed else "not confirmed yet",

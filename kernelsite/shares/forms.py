@@ -40,9 +40,13 @@ class ShareForm(forms.Form):
 
     @property
     def scope(self) -> Scope:
-        """What is shared; after validation."""
-        given = self.cleaned_data
-        return Scope(given["tree"], given["code"], given["transcript"])
+        """What is ticked, whether or not the rest is right."""
+        if not self.is_bound:
+            return Scope()
+        return Scope(*(self._is_ticked(name) for name in ("tree", "code", "transcript")))
+
+    def _is_ticked(self, name: str) -> bool:
+        return bool(self.fields[name].widget.value_from_datadict(self.data, self.files, name))
 
 
 def _at_most(days: int) -> Any:

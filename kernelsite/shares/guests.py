@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
@@ -12,6 +13,7 @@ from django.http import HttpResponse, HttpResponseNotModified, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
+from pydantic import ValidationError
 
 from kernelsite.accounts.addresses import client_address
 from kernelsite.accounts.models.invitation import digest
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     View = Callable[..., HttpResponse]
     GuestView = Callable[..., HttpResponse | None]
+
+log = logging.getLogger(__name__)
 
 FROZEN_POLICY = "; ".join(
     (
@@ -91,10 +95,20 @@ def guests(view: GuestView) -> View:
         if not GuestMinute.objects.allow(client_address(request)):
             return _sealed(_refused(request))
         opened = _open(token)
-        response = view(request, opened, **words) if opened else None
+        response = _viewed(view, request, opened, words) if opened else None
         return _sealed(response or render(request, "shares/missing.html", status=404))
 
     return guarded
+
+
+def _viewed(
+    view: GuestView, request: HttpRequest, opened: Opened, words: dict[str, str]
+) -> HttpResponse | None:
+    try:
+        return view(request, opened, **words)
+    except ValidationError:
+        log.exception("the document of %s was kept by another version and cannot be read", opened.share)
+        return None
 
 
 def _refused(request: HttpRequest) -> HttpResponse:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelsite.catalog.plain import visible
-from kernelsite.catalog.templatetags.show import as_json, us
+from kernelsite.catalog.templatetags.show import as_json
+from kernelsite.compare.statistics import geometric_mean
 from kernelsite.searches.evidence import record_of
 from kernelsite.searches.keys import read_key
 from kernelsite.searches.models import Evaluation, ModelCall
@@ -55,9 +56,20 @@ def workload_of(search: Search) -> Workload:
         family=row.op_type,
         inputs=tuple(_tensor(name, tensor) for name, tensor in record.inputs.items()),
         outputs=tuple(_tensor(name, tensor) for name, tensor in record.outputs.items()),
-        tolerance=f"|error| ≤ {record.tolerance.scale:g} · eps · RMS of the row"
-        f" + {record.tolerance.relative:g} · |reference|",
+        tolerance=_tolerance(record),
     )
+
+
+def _tolerance(workload: core.Workload) -> str:
+    """How exact an output must be; what a case or an output says itself goes before the workload's own word."""
+    if not any(tensor.dtype.is_float for tensor in workload.outputs.values()):
+        return "exact"
+    own = {case.tolerance for case in workload.cases if case.tolerance and not case.hidden}
+    if own or any(tensor.tolerance for tensor in workload.outputs.values()):
+        words = [f"|error| ≤ {each.max_atol:g} + {each.max_rtol:g} · |reference|" for each in own]
+        return words[0] if len(words) == 1 else "set case by case or output by output"
+    bound = workload.tolerance
+    return f"|error| ≤ {bound.scale:g} · eps · RMS of the row + {bound.relative:g} · |reference|"
 
 
 def _tensor(name: str, tensor: core.Tensor) -> str:
@@ -201,7 +213,7 @@ def method_of(evaluation: Evaluation | None) -> tuple[Fact, ...]:
     if record is None:
         return ()
     place = record.environment
-    floors = [case.floor_us for case in record.cases if case.floor_us]
+    floors = [case.floor_us / case.median_us for case in record.cases if case.floor_us]
     facts = {
         "Baseline": record.baseline,
         "Device": place.device,
@@ -209,10 +221,10 @@ def method_of(evaluation: Evaluation | None) -> tuple[Fact, ...]:
         "Runtime": place.runtime,
         "Timing": METHODS.get(record.method or "", ""),
         "Policy": place.policy,
-        "Tier": f"{record.tier}, purpose {record.purpose}",
+        "Tier": f"{record.tier}, {record.purpose}",
         "Repeats": f"{sum(case.samples for case in record.cases)} timed pairs, cases timed: {len(record.cases)}",
         "Interval": "95 %, bootstrap over paired samples; the headline is the geometric mean over cases",
-        "Floor": f"moving the data takes at least {us(sum(floors) / len(floors))} on average"
+        "Floor": f"moving the data alone takes at least {geometric_mean(floors):.0%} of that time"
         if floors
         else "",
         "Judge": f"harness {place.harness}",

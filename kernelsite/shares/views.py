@@ -19,10 +19,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kernelsite.accounts import audit
 from kernelsite.accounts.roles import Act, asks, demand, may
-from kernelsite.shares.document import Scope
 from kernelsite.shares.forms import ShareForm
 from kernelsite.shares.kinds import KINDS
-from kernelsite.shares.models import USUAL_DAYS, Share, SiteSharing, TeamSharing
+from kernelsite.shares.models import TITLE_LIMIT, USUAL_DAYS, Share, SiteSharing, TeamSharing
 from kernelsite.shares.pages import listed, shown
 from search.records import content_hash
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from kernelsite.accounts.middleware import TeamRequest
-    from kernelsite.shares.document import Result
+    from kernelsite.shares.document import Result, Scope
     from kernelsite.shares.kinds.kind import Kind
 
 PER_PAGE = 50
@@ -67,15 +66,14 @@ def new(request: TeamRequest) -> HttpResponse:
     rules = TeamSharing.of(request.team) if request.team else TeamSharing()
     if not (rules.is_open and SiteSharing.allows()):
         raise PermissionDenied("Sharing is switched off. An admin can switch it on under Settings, Sharing.")
-    first = {"title": kind.suggest(thing)[:200]}
+    title = kind.suggest(thing)[:TITLE_LIMIT]
     given = request.POST if request.method == "POST" else request.GET if "title" in request.GET else None
-    form = ShareForm(rules, given, initial=first)
-    may_share_code = may(request.role, Act.SHARE_CODE)
-    scope, title = Scope(), first["title"]
+    form = ShareForm(rules, given, initial={"title": title})
+    scope = form.scope
+    if scope.code or scope.transcript:
+        demand(request.role, Act.SHARE_CODE)
     if given is not None and form.is_valid():
-        scope, title = form.scope, form.cleaned_data["title"]
-        if scope.code or scope.transcript:
-            demand(request.role, Act.SHARE_CODE)
+        title = form.cleaned_data["title"]
         if request.method == "POST":
             return _made(request, kind, thing, form)
     result = _result(kind, thing, title, scope)
@@ -87,8 +85,7 @@ def new(request: TeamRequest) -> HttpResponse:
         "address": kind.address(thing),
         "listed": listed(result),
         "scope": scope,
-        "may_share_code": may_share_code,
-        "is_one_search": kind.word in ("search", "structure", "release"),
+        "may_share_code": may(request.role, Act.SHARE_CODE),
         "is_live": form.is_bound and form.data.get("state") == "live",
         "preview_until": timezone.now() + timedelta(days=_days(form, rules)),
     }
@@ -136,9 +133,9 @@ def _made(request: TeamRequest, kind: Kind[Any], thing: Any, form: ShareForm) ->
         thing=kind.name(thing)[:100],
         address=kind.address(thing)[:200],
         title=given["title"],
-        has_tree=given["tree"],
-        has_code=given["code"],
-        has_transcript=given["transcript"],
+        has_tree=form.scope.tree,
+        has_code=form.scope.code,
+        has_transcript=form.scope.transcript,
         is_live=is_live,
         document=None if is_live else result.dump(),
         revision=revision_of(result),

@@ -131,16 +131,16 @@ def _lines(groups: list[compare.Group], names: list[str]) -> tuple[Line, ...]:
         for group, run in runs[:MOST_LINES]
     ]
     thick = [
-        Line(
-            name=f"{names[group.index]}, median over seeds",
-            hue=group.index,
-            records=tuple((x, middle) for x, middle, _, _ in medians[group.index]),
-            end=group.reach(AXES[EVALUATIONS]),
-        )
-        for group in groups
-        if medians[group.index]
+        _median(group, names[group.index], medians[group.index]) for group in groups if medians[group.index]
     ]
     return (*seeds, *thick)
+
+
+def _median(group: compare.Group, name: str, band: list[tuple[float, float, float, float]]) -> Line:
+    """Over seeds, as far as any of them went."""
+    end = max(run.spent(EVALUATIONS) for run in group.runs)
+    records = tuple((x, middle) for x, middle, _, _ in band if x <= end)
+    return Line(name=f"{name}, median over seeds", hue=group.index, records=records, end=end)
 
 
 def _cases(groups: list[compare.Group], names: list[str], search: Search) -> tuple[CaseRow, ...]:
@@ -172,4 +172,5 @@ KIND = Kind(
     suggest=lambda row: suggest_of(searches_of(row)),
     version=lambda row: version_of(searches_of(row)),
     result=_result,
+    is_one_search=False,
 )

@@ -32,3 +32,5 @@ class Kind(Generic[Thing]):
     """Changes whenever its result may have changed; cheap."""
     result: Callable[[Thing, str, Scope], Result]
     """What guests see of it, under a title."""
+    is_one_search: bool = True
+    """It has structures, a best program and a transcript that may be shared."""

@@ -33,4 +33,5 @@ KIND = Kind(
     suggest=lambda row: suggest_of(_searches(row)),
     version=lambda row: version_of(_searches(row)),
     result=_result,
+    is_one_search=False,
 )

@@ -98,7 +98,9 @@ def open_page(site, browser, session_state, complaints):
         contexts.append(context)
         page = context.new_page()
         complaints.listen(page)
-        if "KERNELSITE_ARTIFACTS" not in os.environ:  # a picture of a long page takes a second, and nobody looks
+        if (
+            "KERNELSITE_ARTIFACTS" not in os.environ
+        ):  # a picture of a long page takes a second, and nobody looks
             page.screenshot = lambda **_: b""
         page.goto(address)
         return page

@@ -16,6 +16,7 @@ from django.utils import timezone
 from kernelsite.accounts.models import AuditEntry, Membership
 from kernelsite.ops.logs import SecretsFilter
 from kernelsite.searches.models import ModelCall, Search, Step
+from kernelsite.shares.document import Scope
 from kernelsite.shares.models import GuestMinute, Share, SiteSharing, TeamSharing
 
 SEALED = {
@@ -341,3 +342,21 @@ def test_a_release_s_page_names_nobody_and_its_code_only_while_it_is_what_was_ap
     source.files[0]["content"] += "// changed"
     source.save()
     assert "Code of the best candidate" not in guest.get(f"/p/{token}/").content.decode()
+
+
+def test_a_document_of_another_version_is_not_shown_and_the_log_says_so(share, guest, caplog):
+    token = share()
+    Share.objects.update(document={"kind": "search", "colour": "red"})
+    assert guest.get(f"/p/{token}/").status_code == 404
+    assert "kept by another version" in caplog.text
+    assert token not in caplog.text
+
+
+def test_what_was_ticked_stays_when_something_else_was_wrong(client, alice, search):
+    client.force_login(alice)
+    data = {"kind": "search", "id": search.pk, "title": "", "days": 7, "state": "live", "code": "on"}
+    response = client.post("/shares/new/", data)
+    assert response.status_code == 422
+    assert response.context["scope"] == Scope(tree=False, code=True)
+    assert response.context["is_live"]
+    assert not Share.objects.exists()
