@@ -10,6 +10,7 @@ from search.expressions import evaluate_expression
 from search.formats.convert import identifier
 from search.formats.reading import validate
 from search.formats.shapes.values import Array, Size, Unread, text_of
+from search.formats.tolerances import fitted
 from search.workload import CustomInput, DType, RandomInput, ScalarInput, Tensor, Workload
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def assemble(program: Program, notes: Notes) -> Workload:
     }
     if program.entrypoint is not None:
         document["custom_inputs_entrypoint"] = program.entrypoint
-    workload = validate(Workload, document, program.where)
+    workload = fitted(validate(Workload, document, program.where))
     notes.take(program.where, f"workload {workload.name} with {len(workload.cases)} cases")
     return workload
 

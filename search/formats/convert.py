@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from search.formats.format import FormatError, Notes
 from search.formats.reading import validate
 from search.formats.schema import CustomSpec, Definition, VarSpec, WorkloadSpec
+from search.formats.tolerances import OF_TYPE, fitted
 from search.workload import (
     Case,
     ConstAxis,
@@ -78,7 +79,7 @@ def workload_of(definition: Definition, source: str, cases: Sequence[Found], not
     for name in ("description", "tags", "constraints", "reference", "custom_inputs_entrypoint"):
         if value := definition.document().get(name):
             document[name] = value
-    return _untimed_where_empty(validate(Workload, document, source), notes)
+    return _untimed_where_empty(fitted(validate(Workload, document, source)), notes)
 
 
 def _check_cases(definition: Definition, cases: Sequence[Found]) -> None:
@@ -228,7 +229,7 @@ def _note_lost(workload: Workload, notes: Notes) -> None:
     for name, output in workload.outputs.items():
         if output.comparator is not None:
             notes.drop(workload.name, f"{name} is compared as {output.comparator.type}")
-        if output.tolerance is not None:
+        if output.tolerance not in (None, OF_TYPE.get(output.dtype)):
             notes.drop(workload.name, f"the tolerance of {name}")
 
 

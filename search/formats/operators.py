@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue, StringConstraints
 
 from search.formats.convert import identifier
 from search.formats.format import FormatError
+from search.formats.tolerances import fitted
 from search.records import Record
 from search.workload import Case, ConstAxis, DType, RandomInput, Size, Tensor, Workload
 
@@ -126,7 +127,7 @@ def workload_of(operator: Operator, program: str) -> Workload:
         raise FormatError("it takes or makes no tensor", operator.name)
     call = f"torch.ops.{operator.name}({', '.join(words)})"
     dimensions = "_".join("x".join(map(str, one.shape)) for one in operator.args if one.shape) or "scalar"
-    return Workload(
+    workload = Workload(
         name=identifier(f"{program}_{short}_{dimensions}")[:60],
         title=f"{short} of {program}"[:200],
         description=f"{operator.name}, {operator.calls:g} times a call of {program}."[:500],
@@ -137,6 +138,7 @@ def workload_of(operator: Operator, program: str) -> Workload:
         reference=f"import torch\n\n\ndef run({', '.join(inputs)}):\n    return {call}\n",
         cases=(Case(name="main", axes={}, inputs=dict(made)),),
     )
+    return fitted(workload)
 
 
 def _tensor(argument: Argument, axes: dict[str, ConstAxis]) -> Tensor:
