@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -256,6 +257,9 @@ def test_text_of_strangers_stays_text(member):
 
 def test_a_version_is_downloaded_in_every_format_that_can_say_it(member):
     sync_shipped()
+    page = member.get("/workloads/softmax/").content.decode()
+    offered = re.findall(r'href="(/workloads/softmax/v/1/export/(\w+)/)"', page)
+    assert [form for _, form in offered] == list(FORMATS)
     for form in FORMATS:
         answer = member.get(f"/workloads/softmax/v/1/export/{form}/")
         assert answer.status_code == 200, form
