@@ -149,16 +149,20 @@ def _located(read: Definition, loc: tuple[str | int, ...], message: str) -> Prob
 def _path(document: Any, loc: tuple[str | int, ...]) -> Path:
     """The place in the text: records add the word that tells which kind of thing was tried, which no text has."""
     path: list[str | int] = []
-    node = document
+    node: Any = document
     for number, step in enumerate(loc):
-        if (isinstance(node, dict) and step in node) or (
-            isinstance(node, list) and isinstance(step, int) and step < len(node)
-        ):
+        if _has(node, step):
             node = node[step]
             path.append(step)
         elif number == len(loc) - 1 and isinstance(node, dict) and node.get("type") != step:
             path.append(step)  # a field that is missing
     return tuple(path)
+
+
+def _has(node: Any, step: str | int) -> bool:
+    if isinstance(node, dict):
+        return step in node
+    return isinstance(node, list) and isinstance(step, int) and step < len(node)
 
 
 def _named(document: Any, group: str, name: str) -> Path:
