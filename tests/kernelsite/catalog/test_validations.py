@@ -299,6 +299,19 @@ def test_a_workload_that_zeros_would_pass_has_to_be_acknowledged(
     assert standing.open_mutants(version) == [name]
 
 
+def test_a_validation_without_wrong_programs_has_to_be_acknowledged_too(
+    library, client, team, ada, version, row, workload
+):
+    done(row, known(workload, selftest=None, selftest_note="the device side died"))
+    assert "could try no wrong program" in refusal(team, version)
+    assert standing.open_mutants(version) is None
+    client.force_login(ada)
+    assert "No wrong program was tried" in client.get("/workloads/rows/v/1/").content.decode()
+    standing.acknowledge(version, ada, "too large for this worker")
+    version.refresh_from_db()
+    assert refusal(team, version) == ""
+
+
 def test_an_acknowledgement_covers_what_it_named_and_nothing_new(library, team, ada, version, row, workload):
     done(row, known(workload, survivors=["zeros"]))
     standing.acknowledge(version, ada, "a mask that is mostly empty")

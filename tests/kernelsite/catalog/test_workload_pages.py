@@ -149,6 +149,14 @@ def test_a_new_version_is_made_and_compared(member, draft):
     assert member.get("/workloads/diff/?old=mine@x").status_code == 404
 
 
+def test_a_text_that_is_saved_and_not_published_is_audited(member, draft):
+    post(member, "publish")
+    member.post("/workloads/mine/v/1/edit/")
+    page = post(member, "publish")
+    assert "word for word" in page.content.decode()
+    assert verbs() == ["publish", "edit", "write"], "the texts differ in layout, not in content"
+
+
 def test_a_fork_of_a_shipped_workload_leaves_it(member):
     sync_shipped()
     assert member.post("/workloads/softmax/v/1/edit/", follow=True).status_code == 200
