@@ -161,7 +161,7 @@ def workload(request: TeamRequest, slug: str, version: int | None = None) -> Htt
         "is_own": row.team_id is not None,
         "is_published": row.status == WorkloadStatus.PUBLISHED,
         "standing": standing.standing(row),
-        "export_formats": [(name, form.title) for name, form in FORMATS.items()],
+        "export_formats": [(name, form.title) for name, form in FORMATS.items() if name != "kernelsite"],
         **panel(request, row.hash),
     }
     return render(request, "catalog/workload.html", context)
