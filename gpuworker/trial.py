@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gpuworker.court import Court
     from search.workload import Workload
 
+_LINE = 300
+"""Characters of the last line that a reference printed."""
+
 
 def trial(workload: Workload, name: str, patience_s: float, court: Court) -> CaseRun:
     """Run one case in cells that are gone afterwards.
@@ -46,4 +49,6 @@ def _told(error: RejectedError, patience_s: float) -> str:
     cause = error.__cause__
     if isinstance(cause, RejectedError) and cause.status in {EvaluationStatus.TIMEOUT, EvaluationStatus.HANG}:
         return f"the reference did not finish within {patience_s:g} s"
-    return error.message
+    # Of what it printed, the last line says most: the exception.
+    last = error.log.rstrip().rpartition("\n")[2].strip()[:_LINE]
+    return f"{error.message}: {last}" if last else error.message

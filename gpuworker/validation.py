@@ -22,7 +22,7 @@ from search.validation import (
     Validation,
     ValidationRequest,
 )
-from search.workload import Workload
+from search.workload import Workload, shipped_workloads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,8 @@ class Job:
         try:
             if why := self._runner.shut_out:
                 raise _Lost(f"the device is in quarantine until a doctor passes: {why}")
+            if self._runner.options.unsandboxed and not _is_shipped(self._workload):
+                raise _Lost("this worker has no sandbox, and an uploaded reference runs nowhere else")
             if self._cases():
                 self._mutants()
                 self._baselines()
@@ -126,6 +128,10 @@ class Job:
             found = answer["baselines"][name] if answer and "baselines" in answer else {}
             why = "" if found else (answer["message"] if answer else _DIED)
             self._note(baselines={**self.known.baselines, name: _figure(found, why)})
+
+
+def _is_shipped(workload: Workload) -> bool:
+    return workload.hash in {one.hash for one in shipped_workloads().values()}
 
 
 def validate(runner: Runner, request: ValidationRequest, tell: Tell) -> Validation:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kernelsite.accounts.models import Team
     from kernelsite.catalog.models import WorkloadVersion
 
+UNTRIED = "untried"
+"""Stands for all wrong programs where a validation passed and none was tried."""
 REASON_LEAST = 10
 """Characters of a reason that says something."""
 
@@ -41,6 +43,8 @@ class Standing:
             return "This workload has not been validated. Validate it on its page first."
         if self.told.state == ValidationState.FAILED:
             return "The validation of this workload failed: its reference cannot be judged by. See its page."
+        if UNTRIED in self.trivial and not self.acknowledged:
+            return "Nobody knows what the checks of this workload let pass: its validation could try no wrong program. Validate it again, or acknowledge it on its page."
         if self.trivial and not self.acknowledged:
             names = ", ".join(self.trivial[:4])
             return f"The checks of this workload would let programs pass that compute nothing ({names}). Make it stricter, or acknowledge it on its page."
@@ -64,9 +68,11 @@ def standing(version: WorkloadVersion, device_class: str = "") -> Standing:
 
 
 def trivial_of(told: WorkloadValidation | None) -> tuple[str, ...]:
-    """Names of programs that compute nothing and would pass, by a validation."""
-    selftest = told.record.selftest if told and told.record else None
-    return tuple(one.name for one in selftest.trivial) if selftest else ()
+    """Names of programs that compute nothing and would pass, by a validation; `UNTRIED` where none was tried."""
+    if told is None or told.record is None or told.state != ValidationState.PASSED:
+        return ()
+    selftest = told.record.selftest
+    return tuple(one.name for one in selftest.trivial) if selftest else (UNTRIED,)
 
 
 def problem(version: WorkloadVersion, device_class: str = "") -> str:

@@ -64,6 +64,8 @@ def _parts(row: WorkloadValidation, known: Validation | None) -> list[tuple[str,
         states[at] = "running"
     elif row.state == "failed":
         states[at] = "failed"
+    if not row.is_open:
+        states = ["not tried" if state == "queued" else state for state in states]
     return [(PARTS[part], state) for part, state in zip(order, states, strict=True)]
 
 

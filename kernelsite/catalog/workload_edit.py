@@ -193,6 +193,8 @@ def _written(request: TeamRequest, row: WorkloadDraft) -> HttpResponse:
     try:
         return _validated(request, row) if step == "validate" else _published(request, row)
     except WorkloadRefusedError as error:
+        if changed:
+            audit.record(request, "write", row, after={"hash": row.hash})
         messages.error(request, str(error))
         return redirect(row)
 
@@ -247,8 +249,10 @@ def _page(
     """The page with these texts; where they are not the saved ones, what is saved stands beside them."""
     is_saved = (definition, reference) == (row.definition, row.reference)
     report = _report(row) if is_saved else workload_report.check(definition, reference)
+    workload, base = report.workload, row.based_on
     context: dict[str, Any] = {
         **_checked(row, report),
+        "files": compared(base.record, workload) if base and workload else [],
         "definition": definition,
         "reference": reference,
         "seen": _digest(row),
@@ -270,14 +274,12 @@ def _conflict(row: WorkloadDraft, definition: str, reference: str) -> list[tuple
 def _checked(row: WorkloadDraft, report: Report) -> dict[str, Any]:
     """Context of `_workload_check.html`."""
     workload = report.workload
-    base = row.based_on
     return {
         "draft": row,
         "problems": report.problems,
         "is_sound": workload is not None,
         "cases": shown_cases(workload) if workload else [],
         "hidden_count": sum(case.hidden for case in workload.cases) if workload else 0,
-        "files": compared(base.record, workload) if base and workload else [],
     }
 
 

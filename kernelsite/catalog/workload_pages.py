@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -22,6 +23,7 @@ from kernelsite.catalog.workload_report import case_bytes
 from search.formats import FORMATS
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django.http import QueryDict
 
     from kernelsite.accounts.middleware import TeamRequest
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from search.workload import Case, Workload
 
 PER_PAGE = 40
+DRAFTS = 8
+"""Newest drafts that the list begins with."""
 OWNERS = {"team": "this team", "shipped": "shipped"}
 COLUMNS = (
     "slug",
@@ -87,7 +91,7 @@ def workloads(request: TeamRequest) -> HttpResponse:
     wanted = Wanted.of(request.GET)
     rows = wanted.of_rows(visible).annotate(**results(request.team)).select_related("created_by")
     page = Paginator(rows.defer("document"), PER_PAGE).get_page(request.GET.get("page"))
-    drafts = WorkloadDraft.objects.of_team(request.team).select_related("based_on")
+    drafts = _drafts(request, wanted)
     context = {
         "page": page,
         "wanted": wanted,
@@ -96,10 +100,19 @@ def workloads(request: TeamRequest) -> HttpResponse:
         "tags": sorted(
             {tag for tags in visible.order_by().values_list("tags", flat=True) for tag in tags.split()}
         ),
-        "drafts": drafts.defer("definition", "reference", "report", "based_on__document"),
+        "drafts": drafts if "drafts" in request.GET else drafts[:DRAFTS],
+        "draft_count": drafts.count(),
         "may_write": may_write(request),
     }
     return render(request, "catalog/workloads.html", context)
+
+
+def _drafts(request: TeamRequest, wanted: Wanted) -> QuerySet[WorkloadDraft]:
+    """The team's drafts that hold the words looked for, newest first."""
+    rows = WorkloadDraft.objects.of_team(request.team).select_related("based_on").order_by("-updated_at")
+    for word in wanted.words.split()[:8]:
+        rows = rows.filter(Q(slug__icontains=word) | Q(title__icontains=word))
+    return rows.defer("definition", "reference", "report", "based_on__document")
 
 
 @require_GET

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -151,14 +151,18 @@ def _path(document: Any, loc: tuple[str | int, ...]) -> Path:
     path: list[str | int] = []
     node: Any = document
     for number, step in enumerate(loc):
-        if (isinstance(node, dict) and step in node) or (
-            isinstance(node, list) and isinstance(step, int) and step < len(node)
-        ):
-            node = cast("Any", node)[step]
+        if _has(node, step):
+            node = node[step]
             path.append(step)
         elif number == len(loc) - 1 and isinstance(node, dict) and node.get("type") != step:
             path.append(step)  # a field that is missing
     return tuple(path)
+
+
+def _has(node: Any, step: str | int) -> bool:
+    if isinstance(node, dict):
+        return step in node
+    return isinstance(node, list) and isinstance(step, int) and step < len(node)
 
 
 def _named(document: Any, group: str, name: str) -> Path:

@@ -95,6 +95,10 @@ class Order:
         _must_be_among("agent", agent, [*AGENTS, *WITH_A_MODEL])
         if problem := standing.problem(self.workload, options.device_class):
             raise LaunchError("workload", problem)
+        if self.workload.team_id is not None and not is_walled(options.device_class):
+            raise LaunchError(
+                "device_class", "a worker of this class has no sandbox, and an uploaded reference needs one"
+            )
         if problem := recorded.problem(options.device_class, self.workload.record):
             raise LaunchError("device_class", problem)
         if options.stages.review and STRATEGIES[options.strategy].retain is None:

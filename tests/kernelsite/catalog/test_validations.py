@@ -13,6 +13,7 @@ from kernelsite.accounts.models import AuditEntry, Membership, Team
 from kernelsite.catalog import standing, validations, workload_publish, workload_report
 from kernelsite.catalog.models import LibraryVersion, WorkloadValidation, WorkloadVersion, sync_shipped
 from kernelsite.catalog.validation import ValidationState
+from kernelsite.fleet.models import Device
 from kernelsite.searches.launch import LaunchError, Options, Order
 from search.records import Environment
 from search.settings import Budget
@@ -252,6 +253,16 @@ def test_no_search_before_a_validation(library, team, version, row, workload):
     assert standing.open_mutants(version) == []
 
 
+def test_an_uploaded_reference_is_not_searched_with_on_a_worker_without_walls(
+    library, team, version, row, workload
+):
+    done(row, known(workload))
+    facts = {"name": "bare", "device_class": "h200", "sandbox": "unsandboxed"}
+    Device.objects.hello(facts)
+    assert "device_class: a worker of this class has no sandbox" in refusal(team, version, "h200")
+    assert refusal(team, WorkloadVersion.objects.get(slug="softmax"), "h200") == ""
+
+
 def test_a_failed_reference_is_refused_until_a_later_validation_passes(
     library, team, ada, version, row, workload
 ):
@@ -286,6 +297,19 @@ def test_a_workload_that_zeros_would_pass_has_to_be_acknowledged(
     version.refresh_from_db()
     assert refusal(team, version) == ""
     assert standing.open_mutants(version) == [name]
+
+
+def test_a_validation_without_wrong_programs_has_to_be_acknowledged_too(
+    library, client, team, ada, version, row, workload
+):
+    done(row, known(workload, selftest=None, selftest_note="the device side died"))
+    assert "could try no wrong program" in refusal(team, version)
+    assert standing.open_mutants(version) is None
+    client.force_login(ada)
+    assert "No wrong program was tried" in client.get("/workloads/rows/v/1/").content.decode()
+    standing.acknowledge(version, ada, "too large for this worker")
+    version.refresh_from_db()
+    assert refusal(team, version) == ""
 
 
 def test_an_acknowledgement_covers_what_it_named_and_nothing_new(library, team, ada, version, row, workload):

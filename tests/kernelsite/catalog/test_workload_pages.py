@@ -141,12 +141,20 @@ def test_a_new_version_is_made_and_compared(member, draft):
     assert page.redirect_chain == [("/workloads/mine/v/2/", 302)]
     page = member.get("/workloads/diff/?old=mine@1&new=mine@2")
     ((_, rows), (_, reference)) = page.context["files"]
-    assert [(row.sign, str(row.text).strip()) for row in rows if row.kind in ("add", "del")] == [
-        ("-", "axes: {M: 64, N: 256}"), ("+", "axes: {M: 128, N: 256}")
+    assert [(row.kind, str(row.text).strip()) for row in rows if row.kind in ("add", "del")] == [
+        ("del", "axes: {M: 64, N: 256}"), ("add", "axes: {M: 128, N: 256}")
     ]  # fmt: skip
     assert not reference
     assert member.get("/workloads/diff/?old=mine@1&new=mine@9").status_code == 404
     assert member.get("/workloads/diff/?old=mine@x").status_code == 404
+
+
+def test_a_text_that_is_saved_and_not_published_is_audited(member, draft):
+    post(member, "publish")
+    member.post("/workloads/mine/v/1/edit/")
+    page = post(member, "publish")
+    assert "word for word" in page.content.decode()
+    assert verbs() == ["publish", "edit", "write"], "the texts differ in layout, not in content"
 
 
 def test_a_fork_of_a_shipped_workload_leaves_it(member):
@@ -200,6 +208,17 @@ def test_the_list_is_searched_filtered_and_paged(member, team, ada):
     workload_publish.retire(WorkloadVersion.objects.get(slug="row_07"), team)
     assert slugs(member, "?q=row_07") == []
     assert slugs(member, "?q=row_07&retired=on") == ["row_07"]
+
+
+def test_many_drafts_do_not_bury_the_list(member, team, ada):
+    for number in range(12):
+        workload_publish.begin(team, ada, f"begun_{number:02}", "Begun")
+    page = member.get("/workloads/")
+    assert [draft.slug for draft in page.context["drafts"]][:2] == ["begun_11", "begun_10"]
+    assert len(page.context["drafts"]) == 8
+    assert "All 12 drafts" in page.content.decode()
+    assert len(member.get("/workloads/?drafts=all").context["drafts"]) == 12
+    assert [draft.slug for draft in member.get("/workloads/?q=begun_03").context["drafts"]] == ["begun_03"]
 
 
 def test_the_list_as_csv_runs_no_formula(member, draft):
