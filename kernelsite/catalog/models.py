@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import F, Max, Q
+from django.db.models import F, Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -18,6 +18,9 @@ from kernelsite.catalog.validation import WorkloadValidation
 from kernelsite.catalog.workload_draft import WorkloadDraft
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "LibraryDraft",
@@ -221,27 +224,31 @@ def sync_shipped() -> list[Version]:
     Returns:
         The versions that this call added.
     """
-    added: list[Version] = []
+    workloads: list[tuple[Version, Workload | ActionLibrary]] = []
     for slug, workload in shipped_workloads().items():
         version = WorkloadVersion(slug=slug)
         version.describe(workload)
-        added += _add(version, workload)
+        workloads.append((version, workload))
+    libraries: list[tuple[Version, Workload | ActionLibrary]] = []
     for slug in SHIPPED_LIBRARIES:
         library = shipped_library(slug)
         row = LibraryVersion(slug=slug, title=library.title, status=LibraryStatus.PUBLISHED)
-        if new := _add(row, library):
-            older = LibraryVersion.objects.shipped().filter(slug=slug).exclude(pk=row.pk)
-            older.update(status=LibraryStatus.RETIRED)
-            added += new
-    return added
+        libraries.append((row, library))
+    new = _add(LibraryVersion, libraries)
+    for added in new:
+        older = LibraryVersion.objects.shipped().filter(slug=added.slug).exclude(pk=added.pk)
+        older.update(status=LibraryStatus.RETIRED)
+    return _add(WorkloadVersion, workloads) + new
 
 
-def _add(row: Version, record: Workload | ActionLibrary) -> list[Version]:
-    """Save the row with the next number of its slug, unless the document is there already."""
-    rows = type(row)._default_manager.filter(team__isnull=True)
-    if rows.filter(hash=record.hash).exists():
-        return []
-    last = rows.filter(slug=row.slug).aggregate(last=Max("version"))["last"] or 0
-    row.version, row.hash, row.document = last + 1, record.hash, record.dump()
-    row.save()
-    return [row]
+def _add(model: type[Version], shipped: Iterable[tuple[Version, Workload | ActionLibrary]]) -> list[Version]:
+    """Save each row with the next number of its slug, unless the document is there already; two queries for all."""
+    known = list(model._default_manager.filter(team__isnull=True).values_list("slug", "version", "hash"))
+    hashes = {known_hash for _, _, known_hash in known}
+    new = []
+    for row, record in shipped:
+        if (digest := record.hash) not in hashes:
+            last = max((version for slug, version, _ in known if slug == row.slug), default=0)
+            row.version, row.hash, row.document = last + 1, digest, record.dump()
+            new.append(row)
+    return list(model._default_manager.bulk_create(new))

@@ -63,11 +63,13 @@ class Complaints(list):
     """What a page's console said; a test that cuts the line takes those messages out by `forgive`."""
 
     def listen(self, page):
-        page.on(
-            "console",
-            lambda message: self.append(message.text) if message.type in ("error", "warning") else None,
-        )
+        page.on("console", self.hear)
         page.on("pageerror", lambda error: self.append(f"exception: {error}"))
+
+    def hear(self, message):
+        # Chromium's hint about a preloaded script that is used late says only that the machine is busy.
+        if message.type in ("error", "warning") and "preloaded using link preload" not in message.text:
+            self.append(message.text)
 
     def forgive(self, *words):
         self[:] = [text for text in self if not any(word in text for word in words)]
