@@ -99,7 +99,7 @@ def act(request: TeamRequest, review_id: int, deed: str) -> HttpResponse:
     demand(request.role, least)
     try:
         with transaction.atomic():
-            entry, is_new = do(request, row, said_of(request))
+            entry, is_new = do(request, row, said_of(request, deed))
             if is_new:
                 after = {"entry": entry.kind, "revision": entry.revision.number}
                 audit.record(request, deed, row, after=after, reason=entry.text)
@@ -109,12 +109,12 @@ def act(request: TeamRequest, review_id: int, deed: str) -> HttpResponse:
     return redirect(f"{row.get_absolute_url()}#e{entry.pk}")
 
 
-def said_of(request: TeamRequest) -> Said:
-    """What a form says, cut to what is kept."""
+def said_of(request: TeamRequest, deed: str) -> Said:
+    """What a form says, cut to what is kept; its buttons share a key, and each deed has its own with it."""
     post = request.POST
     return Said(
         user=cast("User", request.user),
-        key=post.get("key", "")[:60] or secrets.token_urlsafe(12),
+        key=f"{deed} {post.get('key', '') or secrets.token_urlsafe(12)}"[:60],
         text=post.get("text", "").strip()[:TEXT_LIMIT],
         path=post.get("path", "")[:200] if post.get("line") else "",
         line=_number(request, "line") if post.get("line") else None,
@@ -140,7 +140,7 @@ def propose(request: TeamRequest, key: str) -> HttpResponse:
         return _propose_page(request, structure, "Choose a licence from the list.")
     try:
         with transaction.atomic():
-            review, is_new = deeds.propose(structure, said_of(request), license_)
+            review, is_new = deeds.propose(structure, said_of(request, "propose"), license_)
             if is_new:
                 audit.record(request, "propose", review, after={"candidate": review.revision.candidate.key})
                 news.asked(review)

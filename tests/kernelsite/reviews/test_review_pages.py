@@ -110,6 +110,8 @@ def test_a_second_click_is_the_first_ones(browse, green):
     first, second = (rita.post(f"/reviews/{green.pk}/comment", form) for _ in range(2))
     assert first.url == second.url
     assert Entry.objects.filter(kind="commented").count() == 1
+    rita.post(f"/reviews/{green.pk}/changes", form)  # the other button of the same form
+    assert Entry.objects.filter(kind="changes").count() == 1
     assert AuditEntry.objects.filter(verb="comment").count() == 1
 
 
