@@ -49,7 +49,7 @@ def test_a_right_kernel_passes_with_time_and_evidence(judge):
         assert one["passed"]
         assert one["calls"] >= 2
         assert 0 < one["outputs"]["y"]["used"] < 1
-        assert 0 < one["outputs"]["y"]["max_abs"] < 1e-5
+        assert 0 < one["outputs"]["y"]["max_abs"] < 1e-4
 
 
 def test_the_record_survives_its_wire(judge):

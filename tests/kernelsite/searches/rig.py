@@ -106,7 +106,9 @@ class Rig:
             "DATABASE_URL": self.database,
             "REDIS_URL": f"unix://{self.socket}",
             "DJANGO_SETTINGS_MODULE": "rig_settings",
-            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+            "PYTHONPATH": os.pathsep.join(
+                [str(HERE), str(HERE.parents[2]), os.environ.get("PYTHONPATH", "")]
+            ).rstrip(os.pathsep),
         }
 
     def __enter__(self):
