@@ -17,7 +17,7 @@ TELL = """
 from kernelsite.accounts.models import Team
 from kernelsite.notices.models import Event
 from kernelsite.notices.notify import notify
-notify(Team.objects.get(), Event.RECORD, "softmax on cpu: 3x", link="/workers/", key="browser")
+print(notify(Team.objects.get(), Event.RECORD, "softmax on cpu: 3x", link="/workers/", key="browser").pk)
 """
 
 
