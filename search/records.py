@@ -227,7 +227,6 @@ class Queue(StrEnum):
 
     CONTROL = "control"
     AGENT = "agent"
-    MAIL = "mail"
     CPU = "cpu"
     RECORDED = "recorded"
 

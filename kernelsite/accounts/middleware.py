@@ -37,7 +37,7 @@ def team(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
         place = _place(request)
         request.team = place.team if place else None  # type: ignore[attr-defined]  # makes it a TeamRequest
         request.role = Role(place.role) if place else None  # type: ignore[attr-defined]
-        profile = Profile.objects.of(place.user) if place else Profile()
+        profile = Profile.objects.of(place.user if place else request.user)
         request.profile = profile  # type: ignore[attr-defined]
         if request.user.is_authenticated:
             note_sight(request)

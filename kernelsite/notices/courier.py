@@ -196,6 +196,9 @@ def _run() -> None:
                 tidy()
                 devices.tell_silent()
         except (DatabaseError, OSError) as error:
-            log.warning("couriers put off: %s", error)
+            log.warning("notices put off: %s", error)
+        except Exception:
+            # Whatever one row brings about, the others are still to be sent.
+            log.exception("the courier stumbled")
         close_old_connections()
         time.sleep(POLL_S)

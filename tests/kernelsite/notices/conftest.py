@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth import get_user_model
-from receiver import Receiver
 
 from kernelsite.accounts.models import Membership, Team
 from kernelsite.notices.models import Event, Webhook
 from kernelsite.notices.models.webhook import new_secret
+from tests.fakes.webhook_receiver import Receiver
 
 
 @pytest.fixture

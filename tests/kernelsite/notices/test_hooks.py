@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from django.conf import settings
 
 from kernelsite.accounts.models import AuditEntry
 from kernelsite.endpoints.vault import SealedKeyError
@@ -51,6 +52,22 @@ def test_a_receiver_can_check_what_it_got(kernels, hook, receiver, settings):
         "text": "2x",
         "url": "https://kernels.example/searches/1/",
     }
+
+
+def test_the_documented_check_tells_ours_from_forged_and_old(kernels, hook, receiver):
+    text = (settings.BASE_DIR / "docs" / "notifications.md").read_text()
+    documented = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], documented)
+    is_ours = documented["is_ours"]
+    url, secret = hook().unseal()
+    hooks.post(url, secret, "msg_1", b'{"a": 1}')
+    ((headers, body),) = receiver.got
+    assert is_ours(secret, headers, body)
+    assert not is_ours(secret, headers, body + b" ")
+    assert not is_ours(new_secret(), headers, body)
+    old = str(int(time.time()) - 3600)
+    signed = hooks.signature(secret, "msg_1", int(old), body)
+    assert not is_ours(secret, headers | {"webhook-timestamp": old, "webhook-signature": signed}, body)
 
 
 def test_a_chat_gets_a_message_in_which_a_title_cannot_call_people(kernels, hook):
