@@ -68,6 +68,10 @@ def test_a_model_is_added_tested_and_searches(open_page, server, artifacts, comp
         row for row in rows if (row["stage"], row["kind"], row["status"]) == ("tune", "variant", "PASSED")
     ]
     assert [each for each in server.seen if "is not the structure that was asked for" in each.prompt]
+    its_calls_are_read(page, number, server, artifacts)
+
+
+def its_calls_are_read(page, number, server, artifacts):
     page.goto(f"/searches/{number}/calls/")
     rows = page.locator("table").last.locator("tbody tr")
     assert rows.count() == len([each for each in server.seen if "the one word: ready" not in each.prompt])
