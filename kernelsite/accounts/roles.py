@@ -77,8 +77,12 @@ SCOPE_OF: dict[Act, Scope] = {
     Act.EXTEND: Scope.LAUNCH,
     Act.KEEP_SETS: Scope.LAUNCH,
     Act.WRITE_LIBRARIES: Scope.LAUNCH,
+    Act.SHARE: Scope.SHARE,
+    Act.SHARE_CODE: Scope.SHARE,
+    Act.KEEP_SHARING: Scope.TEAM,
     Act.KEEP_DEVICES: Scope.ADMIN,
     Act.KEEP_MODELS: Scope.TEAM,
+    Act.KEEP_WEBHOOKS: Scope.TEAM,
     Act.KEEP_TEAM: Scope.TEAM,
     Act.REVOKE_TOKENS: Scope.TEAM,
 }

@@ -33,6 +33,10 @@ OTHER_NAMES = {"models": "options.endpoints", "idempotency_key": "Idempotency-Ke
 """Fields of the launch form that the API calls otherwise."""
 
 
+class ConflictError(Exception):
+    """The thing is in a state in which that cannot be done; for people."""
+
+
 def problem(
     status: int, detail: str, errors: list[dict[str, str]] | None = None, *, retry_s: int | None = None
 ) -> JsonResponse:
@@ -75,6 +79,7 @@ ANSWERS: dict[type[Exception], Callable[[Any], JsonResponse]] = {
     AuthenticationError: lambda _: problem(401, "send a live token: Authorization: Bearer ks_…"),
     PermissionDenied: lambda error: problem(403, str(error)),
     LastAdminError: lambda error: problem(409, str(error)),
+    ConflictError: lambda error: problem(409, str(error)),
     Http404: lambda _: problem(404, "there is no such thing, or it is another team's"),
     HttpError: lambda error: problem(error.status_code, str(error)),
     LaunchError: _launch,

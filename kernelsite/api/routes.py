@@ -9,10 +9,12 @@ from kernelsite.api import (
     devices,
     endpoints,
     libraries,
+    notices,
     people,
     problems,
     results,
     searches,
+    shares,
     workloads,
 )
 from kernelsite.api.answers import FieldsRenderer
@@ -27,6 +29,8 @@ ROUTERS = (
     devices.router,
     endpoints.router,
     people.router,
+    shares.router,
+    notices.router,
 )
 
 api = NinjaAPI(

@@ -25,6 +25,7 @@ COMMANDS: dict[str, Commands] = {
             "ks watch S-{search_id}",
             "ks best S-{search_id}",
             "ks export S-{search_id} --format csv",
+            "ks share S-{search_id}",
             "ks launch --from S-{search_id}",
         ),
     ),
@@ -36,6 +37,10 @@ COMMANDS: dict[str, Commands] = {
     "compare:comparisons": Commands("/comparisons", ("ks launch softmax --compare --preset quick-look",)),
     "compare:comparison": Commands("/comparisons/{comparison_id}"),
     "compare:saved": Commands("/saved-sets/{slug}"),
+    "shares:shares": Commands("/shares", ("ks share --list",)),
+    "shares:settings": Commands("/sharing"),
+    "notices:inbox": Commands("/notices"),
+    "notices:webhooks": Commands("/webhooks"),
     "fleet:workers": Commands("/devices", ("ks worker list",)),
     "fleet:worker": Commands(
         "/devices/{device_id}", ("ks worker drain {device_id}", "ks worker enable {device_id}")
