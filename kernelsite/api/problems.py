@@ -14,6 +14,8 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from kernelsite.accounts.people import LastAdminError
 from kernelsite.api.auth import TooManyRequestsError
+from kernelsite.reviews.deeds import ReviewError
+from kernelsite.searches.gate import GateError
 from kernelsite.searches.launch import Options
 from kernelsite.searches.launch_errors import IdempotencyConflictError, LaunchError
 from kernelsite.searches.models import TransitionError
@@ -80,6 +82,8 @@ ANSWERS: dict[type[Exception], Callable[[Any], JsonResponse]] = {
     PermissionDenied: lambda error: problem(403, str(error)),
     LastAdminError: lambda error: problem(409, str(error)),
     ConflictError: lambda error: problem(409, str(error)),
+    GateError: lambda error: problem(409, str(error)),
+    ReviewError: lambda error: problem(409, str(error)),
     Http404: lambda _: problem(404, "there is no such thing, or it is another team's"),
     HttpError: lambda error: problem(error.status_code, str(error)),
     LaunchError: _launch,

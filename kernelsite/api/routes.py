@@ -13,6 +13,7 @@ from kernelsite.api import (
     people,
     problems,
     results,
+    reviews,
     searches,
     shares,
     workloads,
@@ -29,6 +30,7 @@ ROUTERS = (
     devices.router,
     endpoints.router,
     people.router,
+    reviews.router,
     shares.router,
     notices.router,
 )

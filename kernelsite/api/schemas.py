@@ -13,6 +13,7 @@ from kernelsite.compare.models import NOTE_LIMIT
 from kernelsite.notices.models.webhook import Style
 
 Version = Annotated[str, Field(pattern=r"^[-\w]{1,100}(@\d{1,6})?$", examples=["softmax", "softmax@1"])]
+StructureName = Annotated[str, Field(pattern=r"^\d{1,9}\.\d{1,6}$", examples=["142.17"])]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Reason = Annotated[str, Field(max_length=200)]
 
@@ -203,8 +204,8 @@ class RoleBody(BaseModel):
 class ShareBody(BaseModel):
     """A link to make. Guests see results; the rest only when it is asked for."""
 
-    kind: Literal["search", "structure", "comparison", "set"]
-    thing: Annotated[str, Field(max_length=100, examples=["S-142", "142.17", "my-set"])] | int
+    kind: Literal["search", "structure", "comparison", "set", "release"]
+    thing: Annotated[str, Field(max_length=100, examples=["S-142", "142.17", "R-5", "my-set"])] | int
     title: Annotated[str, Field(max_length=200)] = ""
     days: Annotated[int, Field(ge=1)] = 7
     state: Literal["frozen", "live"] = "frozen"

@@ -51,7 +51,7 @@ def _share(row: Share) -> dict[str, Any]:
 
 @router.post("/shares", response={201: records.NewShareAnswer}, url_name="make_share")
 def make(request: Any, body: ShareBody) -> Status[Any]:
-    """Make a link to a search, structure, comparison or saved set; its address is shown this once."""
+    """Make a link to a search, structure, comparison, saved set or release; its address is shown this once."""
     demand_act(request, Act.SHARE)
     rules = views.open_rules(request)
     kind = KINDS[body.kind]
@@ -76,7 +76,7 @@ def _number(request: Any, kind: str, name: str) -> int:
         return _pk(
             Structure.objects.filter(search__team=request.team, search=int(search), number=int(number))
         )
-    word = name.upper().removeprefix("S-").removeprefix("CMP-")
+    word = name.upper().removeprefix("S-").removeprefix("CMP-").removeprefix("R-")
     return int(word) if _is_number(word) else 0
 
 

@@ -116,8 +116,8 @@ class Shares:
         """Make a link; its address is in this answer only.
 
         Args:
-            kind: `search`, `structure`, `comparison` or `set`.
-            thing: What it is called: `S-142`, `142.17`, `3`, a set's name.
+            kind: `search`, `structure`, `comparison`, `set` or `release`.
+            thing: What it is called: `S-142`, `142.17`, `CMP-3`, `R-5`, a set's name.
             fields: `title`, `days` (7), `state` (`frozen` or `live`), `tree` (True), `code`, `transcript`.
         """
         reply = self._transport.send("POST", "/shares", body={"kind": kind, "thing": thing, **fields})

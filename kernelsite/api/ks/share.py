@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def share(parser: argparse.ArgumentParser) -> None:
     """Arguments of `ks share`; frozen, for seven days and without code when nothing is said."""
     parser.add_argument(
-        "thing", nargs="?", metavar="S-142", help="also ST-142.17, CMP-3, or the name of a set"
+        "thing", nargs="?", metavar="S-142", help="also ST-142.17, CMP-3, R-5, or the name of a set"
     )
     parser.add_argument("--title", default="", help="what guests read first")
     parser.add_argument("--days", type=int, default=7, help="7 otherwise")
@@ -55,12 +55,13 @@ def _list(client: Client, as_json: bool) -> int:
 
 
 def kind_of(thing: str) -> str:
-    """What a name names: `S-142` or `142`, `ST-142.17`, `CMP-3`, else a saved set."""
+    """What a name names: `S-142` or `142`, `ST-142.17`, `CMP-3`, `R-5`, else a saved set."""
     word = thing.upper()
     if word.startswith("ST-") or (word.replace(".", "", 1).isdecimal() and "." in word):
         return "structure"
-    if word.startswith("CMP-"):
-        return "comparison"
+    for prefix, kind in (("CMP-", "comparison"), ("R-", "release")):
+        if word.startswith(prefix) and word.removeprefix(prefix).isdecimal():
+            return kind
     return "search" if word.removeprefix("S-").isdecimal() else "set"
 
 

@@ -36,6 +36,17 @@ def test_links_of_every_kind_by_the_names_that_people_use(ask, grown, client):
         assert ask("post", "/shares", {"kind": kind, "thing": thing}).status_code == 404
 
 
+def test_a_name_says_what_it_names():
+    names = {
+        "142": "search",
+        "CMP-3": "comparison",
+        "R-5": "release",
+        "142.17": "structure",
+        "r-and-d": "set",
+    }
+    assert {name: kind_of(name) for name in names} == names
+
+
 def test_a_link_ends_once_and_is_not_made_longer_then(ask, grown, client):
     made = ask("post", "/shares", {"kind": "search", "thing": grown.pk}).json()
     longer = ask("post", f"/shares/{made['id']}/extend", {"days": 20})

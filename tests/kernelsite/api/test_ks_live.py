@@ -184,7 +184,9 @@ def test_every_page_s_commands_run(site, browser, ks, token, search):
         "compare:new": "/searches/new/", "compare:comparisons": "/compare/", "fleet:workers": "/workers/",
         "endpoints:list": "/settings/models/", "team:team": "/settings/team/", "team:tokens": "/settings/tokens/",
         "team:activity": "/activity/", "shares:shares": "/shares/", "shares:settings": "/settings/sharing/",
-        "notices:inbox": "/notices/", "notices:webhooks": "/settings/webhooks/",
+        "reviews:queue": "/reviews/",
+        "reviews:gate": f"/searches/{search['id']}/gate/", "catalog:workloads": "/workloads/",
+        "catalog:libraries": "/libraries/", "notices:inbox": "/notices/", "notices:webhooks": "/settings/webhooks/",
     }  # fmt: skip
     device = next(iter(Client(Credentials(site.url, token)).devices)).id
     pages["fleet:worker"] = f"/workers/{device}/"

@@ -422,6 +422,34 @@ TABLE = {
             "DELETE",
         )
     ],
+    "api:reviews": [api_page("/api/v1/reviews", stranger=200)],
+    "api:review": [api_page("/api/v1/reviews/{review}")],
+    "api:propose": [api_deed("/api/v1/reviews", "member", 201, {"structure": "{search}.1"})],
+    # As `reviews:act`.
+    "api:act_on_review": [
+        api_deed("/api/v1/reviews/{review}/comment", "member", data={"text": "?"}),
+        api_deed("/api/v1/reviews/{review}/measure", "member", data={"purpose": "promote"}),
+        api_deed("/api/v1/reviews/{review}/changes", "reviewer", data={"text": "no", "seen": "1-0"}),
+        Row(
+            "/api/v1/reviews/{review}/approve",
+            answers(409, anonymous=401, removed=401, least="reviewer"),
+            "POST",
+            audited=False,
+        ),
+        Row(
+            "/api/v1/reviews/{review}/dismiss",
+            answers(409, anonymous=401, removed=401, least="maintainer"),
+            "POST",
+            audited=False,
+        ),
+    ],
+    "api:releases": [api_page("/api/v1/releases", stranger=200)],
+    "api:release": [api_page("/api/v1/releases/{release}")],
+    "api:release_file": [api_page("/api/v1/releases/{release}/files/source")],
+    "api:gate": [api_page(V1 + "/gate")],
+    "api:decide_gate": [
+        Row(V1 + "/gate", answers(409, anonymous=401, removed=401, least="reviewer"), "POST", audited=False)
+    ],
     "api:shares": [api_page("/api/v1/shares", stranger=200)],
     "api:make_share": [
         api_deed("/api/v1/shares", "member", 201, API_SHARE),
