@@ -14,6 +14,8 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from kernelsite.accounts.people import LastAdminError
 from kernelsite.api.auth import TooManyRequestsError
+from kernelsite.reviews.deeds import ReviewError
+from kernelsite.searches.gate import GateError
 from kernelsite.searches.launch import Options
 from kernelsite.searches.launch_errors import IdempotencyConflictError, LaunchError
 from kernelsite.searches.models import TransitionError
@@ -31,6 +33,10 @@ MOST_ERRORS = 20
 RETRY_S = 2
 OTHER_NAMES = {"models": "options.endpoints", "idempotency_key": "Idempotency-Key"}
 """Fields of the launch form that the API calls otherwise."""
+
+
+class ConflictError(Exception):
+    """The thing is in a state in which that cannot be done; for people."""
 
 
 def problem(
@@ -75,6 +81,9 @@ ANSWERS: dict[type[Exception], Callable[[Any], JsonResponse]] = {
     AuthenticationError: lambda _: problem(401, "send a live token: Authorization: Bearer ks_…"),
     PermissionDenied: lambda error: problem(403, str(error)),
     LastAdminError: lambda error: problem(409, str(error)),
+    ConflictError: lambda error: problem(409, str(error)),
+    GateError: lambda error: problem(409, str(error)),
+    ReviewError: lambda error: problem(409, str(error)),
     Http404: lambda _: problem(404, "there is no such thing, or it is another team's"),
     HttpError: lambda error: problem(error.status_code, str(error)),
     LaunchError: _launch,

@@ -373,3 +373,80 @@ class ActivityAnswer(Answer):
     after: dict[str, Any]
     reason: str
     address: str
+
+
+class ShareAnswer(Answer):
+    """A link for people without an account; its address is in the answer to its making only."""
+
+    id: int
+    kind: str
+    thing: str
+    title: str
+    has_tree: bool
+    has_code: bool
+    has_transcript: bool
+    is_live: bool
+    is_ended: bool
+    opens: int
+    created_at: datetime
+    expires_at: datetime
+    last_opened_at: datetime | None
+
+
+class NewShareAnswer(ShareAnswer):
+    """A new link with its address, this once."""
+
+    link: str
+
+
+class SharingAnswer(Answer):
+    """What the team allows."""
+
+    is_open: bool
+    longest_days: int
+    is_site_open: bool
+    """The switch over every link of the site."""
+
+
+class NoticeAnswer(Answer):
+    """Something that the person was told."""
+
+    id: int
+    event: str
+    title: str
+    text: str
+    link: str
+    created_at: datetime
+    read_at: datetime | None
+
+
+class WebhookAnswer(Answer):
+    """A webhook; of its address only the host is shown."""
+
+    id: int
+    name: str
+    host: str
+    style: str
+    events: list[str]
+    off_at: datetime | None
+    off_reason: str
+    failures: int
+
+
+class NewWebhookAnswer(WebhookAnswer):
+    """A new webhook with the secret that signs its deliveries, this once."""
+
+    secret: str
+
+
+class DeliveryAnswer(Answer):
+    """A notice on its way to a webhook."""
+
+    id: int
+    uid: str
+    title: str
+    state: str
+    attempts: int
+    due_at: datetime
+    sent_at: datetime | None
+    tries: list[dict[str, Any]]

@@ -94,7 +94,11 @@ def _attempt(row: Evaluation) -> dict[str, Any]:
 def file(request: Any, key: CandidateKey, kind: File) -> HttpResponse:
     """One of its files; `evaluation` is the judge's answer with all samples, `source` has its knobs written in."""
     demand_scope(request, Scope.READ)
-    response = candidate_file(request, key, kind)
+    return plain_file(candidate_file(request, key, kind))
+
+
+def plain_file(response: HttpResponse) -> HttpResponse:
+    """A page's file, with a refusal as a problem document."""
     if response.status_code == HTTPStatus.CONFLICT:  # the format cannot say it
         return problem(HTTPStatus.CONFLICT, response.text.strip())
     return response

@@ -9,10 +9,13 @@ from kernelsite.api import (
     devices,
     endpoints,
     libraries,
+    notices,
     people,
     problems,
     results,
+    reviews,
     searches,
+    shares,
     workloads,
 )
 from kernelsite.api.answers import FieldsRenderer
@@ -27,6 +30,9 @@ ROUTERS = (
     devices.router,
     endpoints.router,
     people.router,
+    reviews.router,
+    shares.router,
+    notices.router,
 )
 
 api = NinjaAPI(

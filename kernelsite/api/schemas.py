@@ -10,8 +10,10 @@ from kernelsite.accounts.models import Role, Scope
 from kernelsite.api import records
 from kernelsite.compare.launch import FIRST_FOUR
 from kernelsite.compare.models import NOTE_LIMIT
+from kernelsite.notices.models.webhook import Style
 
 Version = Annotated[str, Field(pattern=r"^[-\w]{1,100}(@\d{1,6})?$", examples=["softmax", "softmax@1"])]
+StructureName = Annotated[str, Field(pattern=r"^\d{1,9}\.\d{1,6}$", examples=["142.17"])]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Reason = Annotated[str, Field(max_length=200)]
 
@@ -63,6 +65,24 @@ class ActivityPage(Page):
     """The audit trail."""
 
     items: list[records.ActivityAnswer]
+
+
+class SharePage(Page):
+    """Share links."""
+
+    items: list[records.ShareAnswer]
+
+
+class NoticePage(Page):
+    """Notices."""
+
+    items: list[records.NoticeAnswer]
+
+
+class DeliveryPage(Page):
+    """Deliveries of a webhook."""
+
+    items: list[records.DeliveryAnswer]
 
 
 class Ordered(BaseModel):
@@ -179,3 +199,44 @@ class RoleBody(BaseModel):
     """What a member shall be."""
 
     role: Role
+
+
+class ShareBody(BaseModel):
+    """A link to make. Guests see results; the rest only when it is asked for."""
+
+    kind: Literal["search", "structure", "comparison", "set", "release"]
+    thing: Annotated[str, Field(max_length=100, examples=["S-142", "142.17", "R-5", "my-set"])] | int
+    title: Annotated[str, Field(max_length=200)] = ""
+    days: Annotated[int, Field(ge=1)] = 7
+    state: Literal["frozen", "live"] = "frozen"
+    tree: bool = True
+    code: bool = False
+    transcript: bool = False
+
+
+class ExtendBody(BaseModel):
+    """How many days from now the link shall work."""
+
+    days: Annotated[int, Field(ge=1, le=3650)]
+
+
+class SharingBody(BaseModel):
+    """What the team shall allow."""
+
+    is_open: bool
+    longest_days: int
+
+
+class ReadBody(BaseModel):
+    """Which notice was read; null: all."""
+
+    notice: int | None = None
+
+
+class WebhookBody(BaseModel):
+    """A webhook to add."""
+
+    name: str
+    url: Annotated[str, Field(max_length=1000)]
+    events: list[str]
+    style: str = Style.STANDARD.value

@@ -119,6 +119,12 @@ def new(request: TeamRequest) -> HttpResponse:
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _list_page(request, form, status=422)
+    secret = add(request, form)
+    return _page(request, form.instance, WebhookForm(instance=form.instance), secret=secret)
+
+
+def add(request: TeamRequest, form: WebhookForm) -> str:
+    """Write the webhook of a valid form; its secret, this once."""
     row, secret = form.instance, new_secret()
     row.team = request.team
     row.created_by = request.user if isinstance(request.user, User) else None
@@ -126,7 +132,7 @@ def new(request: TeamRequest) -> HttpResponse:
     with transaction.atomic():
         form.save()
         audit.record(request, "add", row, after=_told(row))
-    return _page(request, row, WebhookForm(instance=row), secret=secret)
+    return secret
 
 
 @sensitive_post_parameters("url")
@@ -134,13 +140,13 @@ def new(request: TeamRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def webhook(request: TeamRequest, webhook_id: int) -> HttpResponse:
     """Settings and deliveries of one."""
-    row = _own(request, webhook_id)
+    row = own_webhook(request, webhook_id)
     if request.method == "GET":
         return _page(request, row, WebhookForm(instance=row))
     demand(request.role, Act.KEEP_WEBHOOKS)
     before, form = _told(row), WebhookForm(request.POST, instance=row)
     if not form.is_valid():
-        return _page(request, _own(request, webhook_id), form, status=422)
+        return _page(request, own_webhook(request, webhook_id), form, status=422)
     if form.cleaned_data["url"]:
         # Who receives from now on is somebody else, perhaps: the old secret must not sign for them.
         secret = new_secret() if urlsplit(form.cleaned_data["url"]).hostname != row.host else _secret(row)
@@ -178,23 +184,17 @@ def _page(
 @asks(Act.KEEP_WEBHOOKS)
 def act(request: TeamRequest, webhook_id: int, action: str) -> HttpResponse:
     """Test, switch on or off, make a new secret, delete."""
-    row = _own(request, webhook_id)
+    row = own_webhook(request, webhook_id)
     match action:
         case "test":
             return _test(request, row)
         case "secret":
             return _renew(request, row)
         case "on" | "off":
-            row.off_at, row.off_reason = (None, "") if action == "on" else (timezone.now(), "by a person")
-            row.failures = 0
-            with transaction.atomic():
-                row.save(update_fields=["off_at", "off_reason", "failures"])
-                audit.record(request, f"switch {action}", row)
+            switch(request, row, is_on=action == "on")
             messages.success(request, f"{row.name} is {action}.")
         case "delete":
-            with transaction.atomic():
-                audit.record(request, "delete", row, before=_told(row))
-                row.delete()
+            remove(request, row)
             messages.success(request, f"{row.name} is deleted, with its log.")
             return redirect("notices:webhooks")
         case _:
@@ -202,7 +202,34 @@ def act(request: TeamRequest, webhook_id: int, action: str) -> HttpResponse:
     return redirect(row)
 
 
+def switch(request: TeamRequest, row: Webhook, *, is_on: bool) -> None:
+    """Switch it on or off; failures are counted anew."""
+    row.off_at, row.off_reason = (None, "") if is_on else (timezone.now(), "by a person")
+    row.failures = 0
+    with transaction.atomic():
+        row.save(update_fields=["off_at", "off_reason", "failures"])
+        audit.record(request, f"switch {'on' if is_on else 'off'}", row)
+
+
+def remove(request: TeamRequest, row: Webhook) -> None:
+    """Delete it with its log."""
+    with transaction.atomic():
+        audit.record(request, "delete", row, before=_told(row))
+        row.delete()
+
+
 def _test(request: TeamRequest, row: Webhook) -> HttpResponse:
+    """Test it, and say what came of it."""
+    delivery = try_now(request, row)
+    if delivery.state == DeliveryState.SENT:
+        messages.success(request, f"{row.name} took the test.")
+    else:
+        last = delivery.tries[-1] if delivery.tries else {"error": "", "status": 0}
+        messages.error(request, f"{row.name}: {last['error'] or 'status {}'.format(last['status'])}.")
+    return redirect(row)
+
+
+def try_now(request: TeamRequest, row: Webhook) -> Delivery:
     """Send one delivery now, in this request, so that its outcome can be told."""
     title = f"{request.user.get_username()} tests the webhook {row.name}"
     with transaction.atomic():
@@ -218,12 +245,7 @@ def _test(request: TeamRequest, row: Webhook) -> HttpResponse:
     if Delivery.objects.claim(delivery.pk, timezone.now()):
         courier.deliver(delivery.pk)
     delivery.refresh_from_db()
-    if delivery.state == DeliveryState.SENT:
-        messages.success(request, f"{row.name} took the test.")
-    else:
-        last = delivery.tries[-1] if delivery.tries else {"error": "", "status": 0}
-        messages.error(request, f"{row.name}: {last['error'] or 'status {}'.format(last['status'])}.")
-    return redirect(row)
+    return delivery
 
 
 def _renew(request: TeamRequest, row: Webhook) -> HttpResponse:
@@ -244,16 +266,22 @@ def _renew(request: TeamRequest, row: Webhook) -> HttpResponse:
 @asks(Act.KEEP_WEBHOOKS)
 def again(request: TeamRequest, webhook_id: int, delivery_id: int) -> HttpResponse:
     """Send a delivery once more, under the same id; one that is waiting anyway stays as it is."""
-    row = _own(request, webhook_id)
-    delivery = get_object_or_404(row.deliveries.select_related("notice"), pk=delivery_id)
-    with transaction.atomic():
-        if Delivery.objects.again(delivery.pk):
-            audit.record(request, "send again", row, after={"delivery": str(delivery.uid)})
+    row = own_webhook(request, webhook_id)
+    delivery = send_again(request, row, delivery_id)
     messages.info(request, f"{delivery.notice} is sent again within seconds.")
     return redirect(row)
 
 
-def _own(request: TeamRequest, webhook_id: int) -> Webhook:
+def send_again(request: TeamRequest, row: Webhook, delivery_id: int) -> Delivery:
+    """Make a delivery due again, unless it is waiting anyway."""
+    delivery = get_object_or_404(row.deliveries.select_related("notice"), pk=delivery_id)
+    with transaction.atomic():
+        if Delivery.objects.again(delivery.pk):
+            audit.record(request, "send again", row, after={"delivery": str(delivery.uid)})
+    return delivery
+
+
+def own_webhook(request: TeamRequest, webhook_id: int) -> Webhook:
     """The webhook, when it is the team's; others do not learn that it exists."""
     return get_object_or_404(Webhook.objects.of_team(request.team).select_related("team"), pk=webhook_id)
 

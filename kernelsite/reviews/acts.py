@@ -49,22 +49,22 @@ def _changes(request: TeamRequest, review: Review, said: Said) -> tuple[Entry, b
 
 
 def _acknowledge(request: TeamRequest, review: Review, said: Said) -> tuple[Entry, bool]:
-    return deeds.acknowledge(review.pk, request.POST.get("clause", ""), said)
+    return deeds.acknowledge(review.pk, said.more.get("clause", ""), said)
 
 
 def _dismiss(request: TeamRequest, review: Review, said: Said) -> tuple[Entry, bool]:
-    return deeds.dismiss(review.pk, _number(request, "decision"), said)
+    return deeds.dismiss(review.pk, _number(said.more.get("decision", "")), said)
 
 
 def _measure(request: TeamRequest, review: Review, said: Said) -> tuple[Entry, bool]:
-    purpose = request.POST.get("purpose", "")
+    purpose = said.more.get("purpose", "")
     if purpose not in (Purpose.PROMOTE, Purpose.REMEASURE):
         raise Http404
     return deeds.measure(review.pk, Purpose(purpose), said)
 
 
 def _revise(request: TeamRequest, review: Review, said: Said) -> tuple[Entry, bool]:
-    place = read_key(request.POST.get("candidate", "").strip().lower().removeprefix("c-")[:60])
+    place = read_key(said.more.get("candidate", "").strip().lower().removeprefix("c-")[:60])
     rows = Candidate.objects.filter(structure=review.structure_id).select_related("structure")
     row = rows.filter(number=place.number).first() if place else None
     if place is None or row is None or row.key.split(".")[:2] != [str(place.search), str(place.structure)]:
@@ -94,19 +94,30 @@ DEEDS: dict[str, tuple[Act, Callable[[TeamRequest, Review, Said], tuple[Entry, b
 @require_POST
 def act(request: TeamRequest, review_id: int, deed: str) -> HttpResponse:
     """Do it and put it on the audit trail, both or neither; what is refused is said on the page."""
-    least, do = DEEDS[deed]
     row = own_review(request, review_id)
-    demand(request.role, least)
     try:
-        with transaction.atomic():
-            entry, is_new = do(request, row, said_of(request, deed))
-            if is_new:
-                after = {"entry": entry.kind, "revision": entry.revision.number}
-                audit.record(request, deed, row, after=after, reason=entry.text)
-                news.tell(entry)
+        entry = perform(request, row, deed, said_of(request, deed))
     except ReviewError as error:
         return render_review(request, own_review(request, review_id), problem=f"{error}.", status=422)
     return redirect(f"{row.get_absolute_url()}#e{entry.pk}")
+
+
+def perform(request: TeamRequest, row: Review, deed: str, said: Said) -> Entry:
+    """Do a deed and put it on the audit trail, both or neither; the same key again gives the first entry.
+
+    Raises:
+        PermissionDenied: the person may not.
+        ReviewError: the deed is not possible.
+    """
+    least, do = DEEDS[deed]
+    demand(request.role, least)
+    with transaction.atomic():
+        entry, is_new = do(request, row, said)
+        if is_new:
+            after = {"entry": entry.kind, "revision": entry.revision.number}
+            audit.record(request, deed, row, after=after, reason=entry.text)
+            news.tell(entry)
+    return entry
 
 
 def said_of(request: TeamRequest, deed: str) -> Said:
@@ -117,14 +128,15 @@ def said_of(request: TeamRequest, deed: str) -> Said:
         key=f"{deed} {post.get('key', '') or secrets.token_urlsafe(12)}"[:60],
         text=post.get("text", "").strip()[:TEXT_LIMIT],
         path=post.get("path", "")[:200] if post.get("line") else "",
-        line=_number(request, "line") if post.get("line") else None,
+        line=_number(post.get("line", "")) if post.get("line") else None,
         checked=tuple(point for point in deeds.CHECKLIST if point in post.getlist("checked")),
         seen=post.get("seen", ""),
+        more=post.dict(),
     )
 
 
-def _number(request: TeamRequest, name: str) -> int:
-    word = request.POST.get(name, "").strip()
+def _number(text: str) -> int:
+    word = text.strip()
     return int(word) if word.isdecimal() and len(word) < 10 else 0
 
 
@@ -139,16 +151,26 @@ def propose(request: TeamRequest, key: str) -> HttpResponse:
     if license_ not in LICENSES:
         return _propose_page(request, structure, "Choose a licence from the list.")
     try:
-        with transaction.atomic():
-            review, is_new = deeds.propose(structure, said_of(request, "propose"), license_)
-            if is_new:
-                audit.record(request, "propose", review, after={"candidate": review.revision.candidate.key})
-                news.asked(review)
+        review, is_new = put_forward(request, structure, said_of(request, "propose"), license_)
     except ReviewError as error:
         return _propose_page(request, structure, f"{error}.")
     if not is_new:
         messages.info(request, f"It is proposed already, by {review.proposed_by}.")
     return redirect(review)
+
+
+def put_forward(request: TeamRequest, structure: Structure, said: Said, license_: str) -> tuple[Review, bool]:
+    """Propose a structure's best candidate; where it is proposed already, that review.
+
+    Raises:
+        ReviewError: there is nothing to propose.
+    """
+    with transaction.atomic():
+        review, is_new = deeds.propose(structure, said, license_)
+        if is_new:
+            audit.record(request, "propose", review, after={"candidate": review.revision.candidate.key})
+            news.asked(review)
+    return review, is_new
 
 
 def _propose_page(request: TeamRequest, structure: Structure, problem: str = "") -> HttpResponse:

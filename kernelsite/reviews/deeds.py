@@ -6,7 +6,7 @@ Every form carries a key of its own: the same key again gives the first entry an
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -23,7 +23,7 @@ from kernelsite.searches.keys import read_key
 from kernelsite.searches.models import Candidate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from django.contrib.auth.models import User
@@ -57,6 +57,8 @@ class Said:
     checked: tuple[str, ...] = ()
     seen: str = ""
     """`present` of the subject when the page was drawn: nobody decides on what they have not seen."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What one deed alone reads: `clause`, `decision`, `purpose`, `candidate`."""
 
 
 def present(subject: Subject) -> str:

@@ -53,16 +53,25 @@ def gate_page(request: TeamRequest, search_id: int) -> HttpResponse:
     demand(request.role, Act.REVIEW)
     try:
         rulings = _rulings(search, request.POST)
-        with transaction.atomic():
-            key = request.POST.get("key", "")[:60] or secrets.token_urlsafe(12)
-            row, is_new = gate.decide(search.pk, rulings, cast("User", request.user), key)
-            if is_new:
-                told = {each.structure: each.verdict.value for each in row.record.rulings}
-                audit.record(request, "decide at the gate", search, after=told)
+        decide(request, search, rulings, request.POST.get("key", "")[:60])
     except GateError as error:
         return _page(request, search, f"{error}.", status=422)
     messages.success(request, f"{search.short} goes on.")
     return redirect(search)
+
+
+def decide(request: TeamRequest, search: Search, rulings: list[Ruling], key: str) -> None:
+    """Take a decision and put it on the audit trail, both or neither.
+
+    Raises:
+        GateError: the search is not at its gate, or the decision does not fit.
+    """
+    with transaction.atomic():
+        user = cast("User", request.user)
+        row, is_new = gate.decide(search.pk, rulings, user, key or secrets.token_urlsafe(12))
+        if is_new:
+            told = {each.structure: each.verdict.value for each in row.record.rulings}
+            audit.record(request, "decide at the gate", search, after=told)
 
 
 def _rulings(search: Search, post: Mapping[str, str]) -> list[Ruling]:
@@ -72,7 +81,7 @@ def _rulings(search: Search, post: Mapping[str, str]) -> list[Ruling]:
         GateError: a verdict without a reason, or a number that is none.
     """
     common = post.get("reason", "").strip()
-    found = [_ruling(row, post, common) for row in _working(search) if post.get(f"v{row.number}")]
+    found = [_ruling(row, post, common) for row in working(search) if post.get(f"v{row.number}")]
     if choice := post.get("add", ""):
         found.append(gate.added(search, choice, post.get("add_reason", "").strip() or common))
     if not found:
@@ -98,7 +107,7 @@ def _ruling(row: Structure, post: Mapping[str, str], common: str) -> Ruling:
     )
 
 
-def _working(search: Search) -> list[Structure]:
+def working(search: Search) -> list[Structure]:
     """Structures of which a program works, the fastest first."""
     rows = search.structures.filter(passed_count__gt=0).select_related("parent")
     return sorted(rows, key=lambda row: (-(row.best_speedup or 0.0), row.number))
@@ -127,7 +136,7 @@ def _rows(request: TeamRequest, search: Search) -> list[Row]:
     proposed = gate.proposed(search) if search.is_at_gate else ()
     post = request.POST
     rows = []
-    for row in _working(search):
+    for row in working(search):
         is_proposed = row.fingerprint in proposed
         first = Verdict.RETAINED.value if is_proposed else ""
         verdict = post.get(f"v{row.number}", "") if post else first

@@ -75,7 +75,7 @@ Raises:
 @require_GET
 def release(request: TeamRequest, release_id: int) -> HttpResponse:
     """What was approved, by whom, how fast it is, and how to take it away."""
-    row = _own(request, release_id)
+    row = own_release(request, release_id)
     record = record_of(row.evaluation)
     python = row.candidate.language in (Language.TRITON, Language.PYTORCH)
     context = {
@@ -112,7 +112,7 @@ def _newer(row: Release) -> Release | None:
 @require_GET
 def release_file(request: TeamRequest, release_id: int, kind: str) -> HttpResponse:
     """One file of a release; a program that is not what was approved is not handed out."""
-    row = _own(request, release_id)
+    row = own_release(request, release_id)
     if not is_intact(row):
         return _said(f"{row.name}: the stored program is not the one that was approved")
     try:
@@ -126,5 +126,6 @@ def _said(text: str) -> HttpResponse:
     return HttpResponse(f"{text}\n", status=409, content_type="text/plain; charset=utf-8")
 
 
-def _own(request: TeamRequest, release_id: int) -> Release:
+def own_release(request: TeamRequest, release_id: int) -> Release:
+    """The release, when it is the team's; others do not learn that it exists."""
     return get_object_or_404(Release.objects.of_team(request.team).with_facts(), pk=release_id)

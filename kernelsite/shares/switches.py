@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -50,16 +50,20 @@ def set_rules(request: TeamRequest) -> HttpResponse:
     if request.team is None:
         return render(request, "searches/no_team.html", status=403)
     row = TeamSharing.of(request.team)
-    before = {"open": row.is_open, "longest days": row.longest_days}
+    before = told(row)
     form = RulesForm(request.POST, instance=row)
     if not form.is_valid():
         return _page(request, form, status=422)
     with transaction.atomic():
         form.save()
-        told = {"open": row.is_open, "longest days": row.longest_days}
-        audit.record(request, "set sharing rules", row, before=before, after=told)
+        audit.record(request, "set sharing rules", row, before=before, after=told(row))
     messages.success(request, f"Links of the team are {'open' if row.is_open else 'closed'}.")
     return redirect("shares:settings")
+
+
+def told(row: TeamSharing) -> dict[str, Any]:
+    """What the audit trail keeps of a team's rules."""
+    return {"open": row.is_open, "longest days": row.longest_days}
 
 
 @require_POST

@@ -26,6 +26,8 @@ from kernelsite.shares.pages import listed, shown
 from search.records import content_hash
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from django.http import HttpResponse
 
     from kernelsite.accounts.middleware import TeamRequest
@@ -63,15 +65,12 @@ def shares(request: TeamRequest) -> HttpResponse:
 def new(request: TeamRequest) -> HttpResponse:
     """By GET the form and what a guest would see of `?kind=&id=`; by POST the link, shown this once."""
     kind, thing = _wanted(request)
-    rules = TeamSharing.of(request.team) if request.team else TeamSharing()
-    if not (rules.is_open and SiteSharing.allows()):
-        raise PermissionDenied("Sharing is switched off. An admin can switch it on under Settings, Sharing.")
+    rules = open_rules(request)
     title = kind.suggest(thing)[:TITLE_LIMIT]
     given = request.POST if request.method == "POST" else request.GET if "title" in request.GET else None
     form = ShareForm(rules, given, initial={"title": title})
     scope = form.scope
-    if scope.code or scope.transcript:
-        demand(request.role, Act.SHARE_CODE)
+    demand_scope_of(request, scope)
     if given is not None and form.is_valid():
         title = form.cleaned_data["title"]
         if request.method == "POST":
@@ -90,6 +89,24 @@ def new(request: TeamRequest) -> HttpResponse:
         "preview_until": timezone.now() + timedelta(days=_days(form, rules)),
     }
     return render(request, "shares/new.html", context, status=422 if form.errors else 200)
+
+
+def open_rules(request: TeamRequest) -> TeamSharing:
+    """What the team allows.
+
+    Raises:
+        PermissionDenied: a switch over links is off.
+    """
+    rules = TeamSharing.of(request.team) if request.team else TeamSharing()
+    if not (rules.is_open and SiteSharing.allows()):
+        raise PermissionDenied("Sharing is switched off. An admin can switch it on under Settings, Sharing.")
+    return rules
+
+
+def demand_scope_of(request: TeamRequest, scope: Scope) -> None:
+    """Refuse code and transcripts to who may not publish them."""
+    if scope.code or scope.transcript:
+        demand(request.role, Act.SHARE_CODE)
 
 
 def _days(form: ShareForm, rules: TeamSharing) -> int:
@@ -122,6 +139,16 @@ def _result(kind: Kind[Any], thing: Any, title: str, scope: Scope) -> Result:
 
 def _made(request: TeamRequest, kind: Kind[Any], thing: Any, form: ShareForm) -> HttpResponse:
     """Save the link and show its address."""
+    row, link, result = make(request, kind, thing, form)
+    return render(request, "shares/made.html", {"row": row, "link": link, "listed": listed(result)})
+
+
+def make(request: TeamRequest, kind: Kind[Any], thing: Any, form: ShareForm) -> tuple[Share, str, Result]:
+    """Save the link of a valid form; its row, its address, this once, and what guests see.
+
+    Raises:
+        Http404: the thing cannot be shown.
+    """
     given = form.cleaned_data
     result = _result(kind, thing, given["title"], form.scope)
     is_live = given["state"] == "live"
@@ -145,8 +172,7 @@ def _made(request: TeamRequest, kind: Kind[Any], thing: Any, form: ShareForm) ->
     with transaction.atomic():
         token = row.issue()
         audit.record(request, "share", row, after=_told(row))
-    link = request.build_absolute_uri(reverse("shares:page", args=[token]))
-    return render(request, "shares/made.html", {"row": row, "link": link, "listed": listed(result)})
+    return row, request.build_absolute_uri(reverse("shares:page", args=[token])), result
 
 
 def _told(row: Share) -> dict[str, str]:
@@ -168,23 +194,28 @@ def revision_of(result: Result) -> str:
 @asks(Act.SHARE)
 def revoke(request: TeamRequest, share_id: int) -> HttpResponse:
     """End a link at once; of many who do so together, one does, and that one is on the trail."""
-    row = _own(request, share_id)
-    with transaction.atomic():
-        is_done = Share.objects.revoke(row.pk)
-        if is_done:
-            audit.record(request, "revoke share", row)
-    if is_done:
+    row = own_share(request, share_id)
+    if end(request, row):
         messages.info(request, f"The link to {row.thing} does not work any more.")
     else:
         messages.info(request, f"The link to {row.thing} had ended before.")
     return redirect("shares:shares")
 
 
+def end(request: TeamRequest, row: Share) -> bool:
+    """Revoke a link; False when it had ended before."""
+    with transaction.atomic():
+        is_done = Share.objects.revoke(row.pk)
+        if is_done:
+            audit.record(request, "revoke share", row)
+    return is_done
+
+
 @require_POST
 @asks(Act.SHARE)
 def extend(request: TeamRequest, share_id: int) -> HttpResponse:
     """Let a link that still works end `days` from now; an ended one stays ended."""
-    row = _own(request, share_id)
+    row = own_share(request, share_id)
     if row.needs_maintainer:
         demand(request.role, Act.SHARE_CODE)
     longest = TeamSharing.of(row.team).longest_days
@@ -194,13 +225,7 @@ def extend(request: TeamRequest, share_id: int) -> HttpResponse:
         messages.error(request, f"A link can be extended by 1 to {longest} days.")
         return redirect("shares:shares")
     until = timezone.now() + timedelta(days=days)
-    with transaction.atomic():
-        is_done = Share.objects.extend(row.pk, until)
-        if is_done:
-            told = {"until": f"{until:%Y-%m-%d %H:%M}"}
-            audit.record(
-                request, "extend share", row, before={"until": f"{row.expires_at:%Y-%m-%d %H:%M}"}, after=told
-            )
+    is_done = lengthen(request, row, until)
     if is_done:
         messages.success(request, f"The link to {row.thing} works until {until:%Y-%m-%d %H:%M} UTC.")
     else:
@@ -208,6 +233,17 @@ def extend(request: TeamRequest, share_id: int) -> HttpResponse:
     return redirect("shares:shares")
 
 
-def _own(request: TeamRequest, share_id: int) -> Share:
+def lengthen(request: TeamRequest, row: Share, until: datetime) -> bool:
+    """Move the end of a link; False when it has ended, or ends later already."""
+    with transaction.atomic():
+        is_done = Share.objects.extend(row.pk, until)
+        if is_done:
+            before, after = ({"until": f"{at:%Y-%m-%d %H:%M}"} for at in (row.expires_at, until))
+            audit.record(request, "extend share", row, before=before, after=after)
+    return is_done
+
+
+def own_share(request: TeamRequest, share_id: int) -> Share:
+    """The link, when it is the team's; others do not learn that it exists."""
     rows = Share.objects.of_team(request.team).select_related("team").defer("document")
     return get_object_or_404(rows, pk=share_id)

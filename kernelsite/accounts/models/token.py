@@ -33,8 +33,10 @@ class Scope(models.TextChoices):
 
     READ = "read", "Read"
     LAUNCH = "launch", "Launch and steer searches"
+    REVIEW = "review", "Propose kernels, review them, decide at a gate"
+    SHARE = "share", "Show results to people without an account"
     ADMIN = "admin", "Drain and enable devices"
-    TEAM = "team", "Models, people and tokens"
+    TEAM = "team", "Models, webhooks, people and tokens"
 
 
 class TokenQuerySet(models.QuerySet["ApiToken"]):

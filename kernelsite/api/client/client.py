@@ -29,6 +29,7 @@ class Client:
         self.searches = Searches(self.transport)
         self.comparisons = Comparisons(self.transport)
         self.devices = Devices(self.transport)
+        self.shares = Shares(self.transport)
 
     def me(self) -> records.SelfAnswer:
         """Whom the token stands for, and what it may."""
@@ -98,3 +99,30 @@ class Devices:
     def _decide(self, number: int, action: str, reason: str) -> records.DeviceAnswer:
         reply = self._transport.send("POST", f"/devices/{number}/{action}", body={"reason": reason})
         return records.DeviceAnswer.model_validate(reply.document)
+
+
+class Shares:
+    """Links by which people without an account see results."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def __iter__(self) -> Iterator[records.ShareAnswer]:
+        """Those of the team that have not ended, newest first."""
+        for row in pages(self._transport, "/shares", "before", {}):
+            yield records.ShareAnswer.model_validate(row)
+
+    def make(self, kind: str, thing: str | int, **fields: Any) -> records.NewShareAnswer:
+        """Make a link; its address is in this answer only.
+
+        Args:
+            kind: `search`, `structure`, `comparison`, `set` or `release`.
+            thing: What it is called: `S-142`, `142.17`, `CMP-3`, `R-5`, a set's name.
+            fields: `title`, `days` (7), `state` (`frozen` or `live`), `tree` (True), `code`, `transcript`.
+        """
+        reply = self._transport.send("POST", "/shares", body={"kind": kind, "thing": thing, **fields})
+        return records.NewShareAnswer.model_validate(reply.document)
+
+    def end(self, number: int) -> None:
+        """Revoke a link at once."""
+        self._transport.send("DELETE", f"/shares/{number}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kernelsite.api.ks import account, best, export, launch, listing, steer, watch, worker
+from kernelsite.api.ks import account, best, export, launch, listing, share, steer, watch, worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "best": ("the best candidate of a search, and its program with -o", best.best),
     "candidate": ("one candidate, and its program with -o", best.candidate),
     "export": ("all candidates of a search as CSV, or everything of it as JSON", export.export),
+    "share": ("a link to results for people without an account", share.share),
     "worker": ("devices of the site: list, drain, enable", worker.worker),
 }
 """What each does, and the function that adds its arguments and, as `run`, what it does."""

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 
+from kernelsite.accounts.models import Scope
 from kernelsite.api import waiting
 from kernelsite.api.routes import api
 from kernelsite.catalog.models import WorkloadImport
@@ -51,7 +52,7 @@ def token(call, client, monkeypatch):
     """What a request of the admin with every scope carries."""
     held = {}
     monkeypatch.setattr(client, "get", lambda _, headers: held.update(headers))
-    call("get", "/devices", scopes=("read", "launch", "admin", "team"))
+    call("get", "/devices", scopes=tuple(Scope))
     monkeypatch.undo()
     return held["Authorization"]
 

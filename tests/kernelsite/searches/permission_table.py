@@ -71,6 +71,7 @@ W = "/settings/webhooks/{webhook}/"
 HOOK = {"name": "chat", "url": "http://127.0.0.1:9/x", "style": "slack", "events": ["record"]}
 LOOK = {"theme": "dark", "density": "roomy", "time_zone": "UTC", "shortcuts": "on"}
 LAUNCH = {"workload": "softmax", "options": {"budget": {"evaluations": 8}, "device_class": "cpu"}}
+API_SHARE = {"kind": "search", "thing": "{search}"}
 SHARE = {"kind": "search", "id": "{search}", "title": "Shared", "days": "7", "state": "frozen", "tree": "on"}
 PRICE = {"input_usd": "1", "output_usd": "2", "valid_from": "2030-01-01"}
 
@@ -421,6 +422,63 @@ TABLE = {
             "DELETE",
         )
     ],
+    "api:reviews": [api_page("/api/v1/reviews", stranger=200)],
+    "api:review": [api_page("/api/v1/reviews/{review}")],
+    "api:propose": [api_deed("/api/v1/reviews", "member", 201, {"structure": "{search}.1"})],
+    # As `reviews:act`.
+    "api:act_on_review": [
+        api_deed("/api/v1/reviews/{review}/comment", "member", data={"text": "?"}),
+        api_deed("/api/v1/reviews/{review}/measure", "member", data={"purpose": "promote"}),
+        api_deed("/api/v1/reviews/{review}/changes", "reviewer", data={"text": "no", "seen": "1-0"}),
+        Row(
+            "/api/v1/reviews/{review}/approve",
+            answers(409, anonymous=401, removed=401, least="reviewer"),
+            "POST",
+            audited=False,
+        ),
+        Row(
+            "/api/v1/reviews/{review}/dismiss",
+            answers(409, anonymous=401, removed=401, least="maintainer"),
+            "POST",
+            audited=False,
+        ),
+    ],
+    "api:releases": [api_page("/api/v1/releases", stranger=200)],
+    "api:release": [api_page("/api/v1/releases/{release}")],
+    "api:release_file": [api_page("/api/v1/releases/{release}/files/source")],
+    "api:gate": [api_page(V1 + "/gate")],
+    "api:decide_gate": [
+        Row(V1 + "/gate", answers(409, anonymous=401, removed=401, least="reviewer"), "POST", audited=False)
+    ],
+    "api:shares": [api_page("/api/v1/shares", stranger=200)],
+    "api:make_share": [
+        api_deed("/api/v1/shares", "member", 201, API_SHARE),
+        api_deed("/api/v1/shares", "maintainer", 201, API_SHARE | {"code": True}),
+    ],
+    "api:end_share": [api_deed("/api/v1/shares/{share}", "member", 204, method="DELETE")],
+    "api:extend_share": [
+        api_deed("/api/v1/shares/{share}/extend", "member", data={"days": 9}),
+        api_deed("/api/v1/shares/{code_share}/extend", "maintainer", data={"days": 9}),
+    ],
+    "api:sharing": [api_page("/api/v1/sharing", stranger=200)],
+    "api:set_sharing": [
+        api_deed(
+            "/api/v1/sharing", "admin", data={"is_open": True, "longest_days": 9}, stranger=200, method="PUT"
+        )
+    ],
+    "api:notices": [api_page("/api/v1/notices", stranger=200)],
+    # A person's own affair; the trail does not tell it.
+    "api:read_notices": [
+        Row("/api/v1/notices/read", answers(200, anonymous=401, stranger=200, removed=401), "POST", {}, False)
+    ],
+    "api:webhooks": [api_page("/api/v1/webhooks", stranger=200)],
+    "api:add_webhook": [api_deed("/api/v1/webhooks", "maintainer", 201, HOOK, stranger=201)],
+    "api:remove_webhook": [api_deed("/api/v1/webhooks/{webhook}", "maintainer", 204, method="DELETE")],
+    "api:webhook_on": [api_deed("/api/v1/webhooks/{webhook}/on", "maintainer")],
+    "api:webhook_off": [api_deed("/api/v1/webhooks/{webhook}/off", "maintainer")],
+    "api:test_webhook": [api_deed("/api/v1/webhooks/{webhook}/test", "maintainer")],
+    "api:deliveries": [api_page("/api/v1/webhooks/{webhook}/deliveries")],
+    "api:send_again": [api_deed("/api/v1/webhooks/{webhook}/deliveries/{delivery}/again", "maintainer")],
     "api:activity": [api_page("/api/v1/activity", stranger=200)],
     "api:workloads": [api_page("/api/v1/workloads", stranger=200)],
     "api:workload": [api_page("/api/v1/workloads/softmax", stranger=200)],

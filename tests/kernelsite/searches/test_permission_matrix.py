@@ -226,6 +226,7 @@ class TakenBackError(Exception):
 def ask(client, row, world, headers):
     """Status and the number of audit entries that the request wrote; everything is taken back."""
     path, text = row.path.format(**world), json.dumps(row.data).replace('"{search}"', str(world["search"]))
+    text = text.replace("{search}", str(world["search"]))
     data = json.loads(text.replace('"{team}"', str(world["team"])))
     before = AuditEntry.objects.count()
     status = written = None

@@ -14,6 +14,7 @@ import sys
 import time
 from http.cookiejar import CookieJar
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
@@ -61,7 +62,7 @@ def token(browser):
     wanted = {
         "name": "ks",
         "days": "2",
-        "scopes": ["read", "launch", "admin", "team"],
+        "scopes": ["read", "launch", "share", "admin", "team"],
         "from": "/settings/tokens/",
     }
     return re.search(r"ks_\w{49}", browser("/settings/tokens/new", wanted))[0]
@@ -140,6 +141,18 @@ def test_the_client_reads_the_same(site, token, search):
     assert caught.value.status == 409
 
 
+def test_a_link_is_made_opened_by_a_stranger_and_ended(ks, search):
+    made = json.loads(ks("share", search["short"], "--title", "For guests", "--json"))
+    page = build_opener().open(made["link"], timeout=20).read().decode()
+    assert "For guests" in page
+    assert f"{made['id']}" in ks("share", "--list").split()
+    ks("share", "--revoke", str(made["id"]))
+    with pytest.raises(HTTPError) as caught:
+        build_opener().open(made["link"], timeout=20)
+    assert caught.value.code == 404
+    assert ks("share", "--list") == "no link\n"
+
+
 def test_an_event_is_heard_at_once(site, token):
     """The bell of the broker ends a long poll; the look every five seconds would take longer."""
     client = Client(Credentials(site.url, token))
@@ -170,7 +183,10 @@ def test_every_page_s_commands_run(site, browser, ks, token, search):
         "searches:candidate": f"/candidates/{candidate}/", "calls:list": f"/searches/{search['id']}/calls/",
         "compare:new": "/searches/new/", "compare:comparisons": "/compare/", "fleet:workers": "/workers/",
         "endpoints:list": "/settings/models/", "team:team": "/settings/team/", "team:tokens": "/settings/tokens/",
-        "team:activity": "/activity/",
+        "team:activity": "/activity/", "shares:shares": "/shares/", "shares:settings": "/settings/sharing/",
+        "reviews:queue": "/reviews/",
+        "reviews:gate": f"/searches/{search['id']}/gate/", "catalog:workloads": "/workloads/",
+        "catalog:libraries": "/libraries/", "notices:inbox": "/notices/", "notices:webhooks": "/settings/webhooks/",
     }  # fmt: skip
     device = next(iter(Client(Credentials(site.url, token)).devices)).id
     pages["fleet:worker"] = f"/workers/{device}/"
