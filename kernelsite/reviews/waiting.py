@@ -62,4 +62,5 @@ def count_for(team: Team | None, user: int, role: Role | None) -> int:
     """How much waits for a person, for badges."""
     if team is None or role is None or not role.includes(Role.REVIEWER):
         return 0
-    return at_gate(team).order_by().count() + waiting_for(team, user, role).order_by().count()
+    gates = at_gate(team).order_by().values_list("pk")
+    return gates.union(waiting_for(team, user, role).order_by().values_list("pk"), all=True).count()

@@ -46,13 +46,15 @@ class CallQuerySet(models.QuerySet["ModelCall"]):
             completion=Sum("completion_tokens"),
             charged=Sum("tokens"),
             cost=Sum("usd"),
+            held=Sum("tokens", filter=Q(state=CallState.RESERVED)),
+            held_cost=Sum("usd", filter=Q(state=CallState.RESERVED)),
             slowest_s=Max("latency_s"),
             unknown=Count("id", filter=Q(state=CallState.UNKNOWN)),
             estimated=Count("id", filter=Q(is_estimated=True)),
             unpriced=Count("id", filter=Q(ceiling_usd__isnull=True)),
         )
-        names = self._names()
-        rows_by_cost = sums.order_by("-cost", "-charged", "endpoint_name")
+        rows_by_cost = list(sums.order_by("-cost", "-charged", "endpoint_name"))
+        names = self._names() if rows_by_cost else {}
         return [{**row, "answered_as": names.get(row["endpoint_name"], [])} for row in rows_by_cost]
 
     def _names(self) -> dict[str, list[str]]:

@@ -90,15 +90,16 @@ def transcript(row: Structure, page: str | int = 1) -> dict[str, Any]:
 def models_of(search: Search) -> dict[str, Any]:
     """Context of `searches/_models.html`: spending by model, caps, what is still reserved."""
     rows = search.calls.by_model()
-    tokens, usd = search.calls.committed()
-    spent_tokens, spent_usd = search.calls.spent()
+    tokens, usd, held, held_usd = (
+        sum(row[name] or 0 for row in rows) for name in ("charged", "cost", "held", "held_cost")
+    )
     return {
         "models": rows,
         "chosen": search.endpoints,
         "has_models": bool(search.endpoints or rows),
         "caps": search.caps,
         "committed": {"tokens": tokens, "usd": usd},
-        "open": {"tokens": tokens - spent_tokens, "usd": usd - spent_usd},
+        "open": {"tokens": held, "usd": held_usd},
         "is_priced": all(not row["unpriced"] for row in rows),
     }
 

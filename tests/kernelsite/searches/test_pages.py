@@ -226,7 +226,7 @@ def test_lists_ask_a_fixed_number_of_queries(
     for seed in range(1, 4):
         launch(budget=8, seed=seed)
     wire.run()
-    for address, most in [("/", 18), ("/searches/", 14), (f"/searches/{finished.pk}/", 24)]:
+    for address, most in [("/", 18), ("/searches/", 14), (f"/searches/{finished.pk}/", 20)]:
         with django_assert_max_num_queries(most):
             signed_in.get(address)
 
