@@ -59,6 +59,15 @@ def addresses(search):
         "/accounts/forgotten/",
         "/activity/",
         "/views/",
+        "/reviews/",
+        "/shares/",
+        "/notices/",
+        "/settings/profile/",
+        "/settings/notifications/",
+        "/settings/webhooks/",
+        "/settings/sharing/",
+        "/workloads/new/",
+        "/workloads/import/",
         "/api/docs/",
     ]
     ones = [f"/searches/{search['id']}/", f"/compare/?s={search['id']}", "/workers/1/", "/workloads/softmax/"]
