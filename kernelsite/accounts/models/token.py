@@ -33,7 +33,7 @@ class Scope(models.TextChoices):
 
     READ = "read", "Read"
     LAUNCH = "launch", "Launch and steer searches"
-    REVIEW = "review", "Propose kernels, review them, decide at a gate"
+    REVIEW = "review", "Propose and review kernels, decide gates"
     SHARE = "share", "Show results to people without an account"
     ADMIN = "admin", "Drain and enable devices"
     TEAM = "team", "Models, webhooks, people and tokens"
