@@ -15,6 +15,7 @@ from kernelsite.searches.models import Evaluation, Search
 from kernelsite.searches.outline import board, failures, outline
 from kernelsite.searches.pages.first_picture import first_picture
 from kernelsite.searches.pages.transcript import models_of
+from kernelsite.searches.scene import WITH_A_MODEL
 from search.records import SearchState
 from search.strategies import STRATEGIES
 
@@ -80,7 +81,9 @@ def search(request: TeamRequest, search_id: int) -> HttpResponse:
         "strategy": STRATEGIES.get(row.strategy),
         "command": reproduction(row.record),
     }
-    context |= controls(row, document) | empty_drafts(document) | models_of(row)
+    context |= controls(row, document) | empty_drafts(document)
+    if row.agent in WITH_A_MODEL:  # others made no call to add up
+        context |= models_of(row)
     return render(request, "searches/search.html", context)
 
 
