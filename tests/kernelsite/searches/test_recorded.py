@@ -87,7 +87,7 @@ def test_pages_say_where_numbers_are_from(landscape, order, served, client, alic
 def test_a_landscape_makes_no_record_of_a_workload(landscape, order, served, client, alice):
     run(order, served, budget=12)
     client.force_login(alice)
-    rows = client.get(reverse("catalog:workloads")).context["workloads"]
+    rows = client.get(reverse("catalog:workloads")).context["page"]
     assert [row.best for row in rows if row.slug == "softmax"] == [None]
 
 
