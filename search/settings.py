@@ -36,6 +36,8 @@ class StageSettings(Record):
     """Search trials without a gain of 1 % after which a stage ends. Off: arms of a comparison spend the same."""
     floor_speedup: Annotated[float, Field(gt=0)] | None = None
     """Speed-up at the workload's floor; a program that surely reaches 95 % of it ends the search."""
+    edits: Annotated[int, Field(ge=0, le=16, exclude_if=lambda value: not value)] = 0
+    """Source edits that the agent is asked for in each kept structure in stage 2, each held to the contract."""
     repairs: Annotated[int, Field(ge=0, le=5)] = 3
     finalists: Annotated[int, Field(ge=1, le=8)] = 2
     """Best candidates measured again, fresh and at the full tier, inside the budget."""

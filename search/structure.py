@@ -112,6 +112,11 @@ class Structure:
         return min(self.bases, default=None)
 
     @property
+    def lead(self) -> int | None:
+        """Draft whose source is the fastest: where sources are edited, variants follow the edit that helped."""
+        return self.best.base if self.best else self.base
+
+    @property
     def knobs(self) -> tuple[Knob, ...]:
         """What may be tuned."""
         return self.blueprint.knobs if self.blueprint else ()

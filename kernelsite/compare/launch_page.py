@@ -103,6 +103,7 @@ def _clone(search: Search) -> dict[str, Any]:
     stages = settings.stages.dump()
     return {
         **stages,
+        "edits": settings.stages.edits,
         "workload": search.workload_id,
         "library": search.library_id,
         "mode": settings.strategy,

@@ -105,6 +105,14 @@ class LaunchForm(forms.Form):
     repairs = forms.IntegerField(
         min_value=0, max_value=5, initial=STAGES.repairs, help_text="Tries per broken draft."
     )
+    edits = forms.IntegerField(
+        min_value=0,
+        max_value=16,
+        initial=2,
+        required=False,
+        label="Source edits",
+        help_text="By the model, in each kept structure of stage 2, held to its contract. 0: knob values only.",
+    )
     policy = forms.ChoiceField(
         choices=[
             ("equal", "equal parts"),
@@ -319,6 +327,7 @@ class LaunchForm(forms.Form):
                 explore_share=data["explore_share"],
                 retain=data["retain"],
                 probes=data["probes"],
+                edits=(data["edits"] or 0) if with_model else 0,
                 repairs=data["repairs"],
                 finalists=data["finalists"],
                 sampler=data["sampler"],

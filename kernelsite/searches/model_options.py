@@ -43,6 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--context-tokens", type=positive, default=32768)
     group.add_argument("--max-output-tokens", type=positive, default=8192)
     group.add_argument("--json-schema", action="store_true", help="the server obeys JSON schemas")
+    group.add_argument(
+        "--edits",
+        type=int,
+        choices=range(17),
+        default=0,
+        metavar="N",
+        help="source edits in each kept structure of stage 2 (two_stage), each held to its contract",
+    )
     group.add_argument("--tokens", type=positive, help="cap on tokens")
     group.add_argument("--cost-usd", type=amount, help="cap on money; needs both prices")
     group.add_argument("--input-usd", type=amount, help="per million tokens")

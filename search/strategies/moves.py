@@ -1,21 +1,23 @@
 """Moves that strategies are put together from. Each returns a step, or None when there is none to make.
 
 `start` and `repair` bring sources to life, `explore` asks for a new structure, `tune` tries knob values,
-`confirm` measures the finalists again.
+`refine` asks for an edit of a source, `confirm` measures the finalists again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from search.archive import program_of
 from search.records import DraftKind, KnobValue, Stage
+from search.steps import Draft, Item
 from search.strategies.strategy import Turn, finalists
 from search.structure import Structure
 
 if TYPE_CHECKING:
-    from search.steps import Item, Variant
+    from search.steps import Variant
+    from search.structure import Trial
 
 CHILDREN = 3
 """Structures grown from one before another has its turn."""
@@ -84,12 +86,44 @@ def explore(
 
 def tune(turn: Turn, stage: Stage, structure: Structure, why: str) -> Variant | None:
     """Other knob values for a structure; None when its grid is used up or nothing in it is correct."""
-    if structure.base is None:
+    base = source_of(turn, structure)
+    if base is None:
         return None
     knobs = turn.tuner.propose(structure, _hints(turn, structure), turn.archive.structures.values())
     if knobs is None:
         return None
-    return turn.variant(stage, structure, structure.base, knobs, why)
+    return turn.variant(stage, structure, base, knobs, why)
+
+
+def source_of(turn: Turn, structure: Structure) -> int | None:
+    """Draft whose source a structure's variants take; None as long as nothing was correct."""
+    return structure.lead if turn.stages.edits else structure.base
+
+
+def refine(turn: Turn, stage: Stage, trial: Trial, why: str) -> Draft | None:
+    """An edit of a program's source by the agent, with its evidence."""
+    if not turn.ledger.may_draft:
+        return None
+    return turn.draft(DraftKind.REFINE, stage, structure=trial.structure, base=trial.number, why=why)
+
+
+def refinable(turn: Turn, structure: Structure) -> Trial | None:
+    """The structure's best program, unless the agent found nothing to refine in it."""
+    best = structure.best
+    if best is None:
+        return None
+    given_up = any(
+        refines(item := turn.archive.steps[number].item)
+        and item.base == best.number
+        and not failure.candidate
+        for number, failure in structure.failures.items()
+    )
+    return None if given_up else best
+
+
+def refines(item: Item) -> TypeGuard[Draft]:
+    """Whether a step asks for an edit."""
+    return isinstance(item, Draft) and item.kind is DraftKind.REFINE
 
 
 def confirm(turn: Turn) -> Item | None:

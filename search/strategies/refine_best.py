@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from search.records import DraftKind, Stage
-from search.steps import Draft
+from search.records import Stage
 from search.strategies import moves
 from search.strategies.strategy import Phase, Strategy, Turn, search_share, whole_budget
 
 if TYPE_CHECKING:
     from search.steps import Item
-    from search.structure import Structure, Trial
+    from search.structure import Structure
 
 PATIENCE = 4
 """Steps without a new best after which another structure is asked for."""
@@ -44,30 +43,13 @@ def _refine_or_change(turn: Turn) -> Item | None:
 
 def _refine(turn: Turn) -> Item | None:
     """A refinement of the fastest program that the agent has not given up."""
-    if not turn.ledger.may_draft:
-        return None
-    open_trials = [trial for each in turn.archive.structures.values() if (trial := _refinable(turn, each))]
+    structures = turn.archive.structures.values()
+    open_trials = [trial for each in structures if (trial := moves.refinable(turn, each))]
     trial = max(open_trials, key=lambda each: each.rank, default=None)
     if trial is None:
         return None
     why = f"Refine the fastest program that has refinements left, step {trial.number}, with its evidence."
-    return turn.draft(DraftKind.REFINE, Stage.TUNE, structure=trial.structure, base=trial.number, why=why)
-
-
-def _refinable(turn: Turn, structure: Structure) -> Trial | None:
-    """The structure's best program, unless the agent found nothing to refine in it."""
-    best = structure.best
-    if best is None:
-        return None
-    given_up = any(
-        _refines(turn.archive.steps[number].item, best.number) and not failure.candidate
-        for number, failure in structure.failures.items()
-    )
-    return None if given_up else best
-
-
-def _refines(item: Item, base: int) -> bool:
-    return isinstance(item, Draft) and item.kind is DraftKind.REFINE and item.base == base
+    return moves.refine(turn, Stage.TUNE, trial, why)
 
 
 REFINE_BEST = Strategy(

@@ -8,7 +8,8 @@
    model rules out is not raced.
 2. The selection keeps the best, with a bonus for being different (`ranking.retain`).
 3. TUNE divides the rest among the kept structures, each alone under its contract, by the written policy
-   (`policies.py`; `equal` unless stated). Once their knobs are used up the race goes on, then the growth.
+   (`policies.py`; `equal` unless stated): knob values, and between them the agent's source edits where the
+   settings ask for some; variants follow the source that is fastest. Once their knobs are used up the race goes on, then the growth.
 4. CONFIRM measures the finalists again.
 """
 
@@ -36,6 +37,8 @@ PACE = 3.0
 """Knob trials of the race per further structure."""
 AMPLE = 80
 """Evaluations of stage 1 from which on that is the pace; with fewer, structures come sooner in proportion."""
+EDIT_AFTER = 2
+"""Knob trials in a kept structure before its first source edit, and between two."""
 NOVELTY = 0.2
 CURIOSITY = 0.15
 """Weights of being different and of few children, against the ratio to the fastest."""
@@ -58,12 +61,39 @@ def tune(turn: Turn) -> Item | None:
     """Stage 2: kept structures in the order of the policy; used-up grids make room for the rest, then new ones."""
     policy = POLICIES[turn.stages.policy]
     kept = [turn.archive.structures[fingerprint] for fingerprint in turn.retained]
-    for structure in policy.order(turn, kept):
+    order = policy.order(turn, kept)
+    for structure in order:
         place = turn.retained.index(structure.fingerprint) + 1
         why = f"Kept structure {place} of {len(kept)}: tune it alone, {policy.why}."
-        if item := moves.tune(turn, Stage.TUNE, structure, why):
+        edit = _edit(turn, structure) if _is_edit_due(turn, structure) else None
+        if item := edit or moves.tune(turn, Stage.TUNE, structure, why):
+            return item
+    for structure in order:
+        if item := _edit(turn, structure):
             return item
     return _race(turn, Stage.TUNE) or moves.explore(turn, priority, Stage.TUNE)
+
+
+def _edit(turn: Turn, structure: Structure) -> Item | None:
+    """An edit of the fastest source of a kept structure, which the contract holds in the structure."""
+    made = _edits(turn, structure)
+    trial = moves.refinable(turn, structure) if made < turn.stages.edits else None
+    if trial is None:
+        return None
+    why = f"Edit the fastest source, step {trial.number}, under its contract; edit {made + 1} of {turn.stages.edits}."
+    return moves.refine(turn, Stage.TUNE, trial, why)
+
+
+def _is_edit_due(turn: Turn, structure: Structure) -> bool:
+    """An edit starts from tuned knobs, and they are tuned again after it."""
+    made = _edits(turn, structure)
+    return structure.spent(Stage.TUNE) - made >= EDIT_AFTER * (made + 1)
+
+
+def _edits(turn: Turn, structure: Structure) -> int:
+    """Edits asked for in a structure, with those under way."""
+    done = sum(moves.refines(turn.archive.steps[number].item) for number in structure.drafts)
+    return done + sum(map(moves.refines, structure.in_flight.values()))
 
 
 def priority(turn: Turn, structure: Structure) -> dict[str, float]:
@@ -101,8 +131,9 @@ def _race(turn: Turn, stage: Stage = Stage.EXPLORE) -> Item | None:
     }
     if turn.tuner.is_shared:
         for structure, knobs in turn.tuner.race(racing.values(), working.values(), turn.number):
-            if structure.base is not None:
-                return turn.variant(stage, structure, structure.base, knobs, why)
+            base = moves.source_of(turn, structure)
+            if base is not None:
+                return turn.variant(stage, structure, base, knobs, why)
     climbers = _climbers(turn) if stage is Stage.EXPLORE else [each.structure for each in estimates(turn)]
     for structure in climbers:
         if structure.fingerprint in racing and (item := moves.tune(turn, stage, structure, why)):

@@ -10,7 +10,7 @@ from factories import Player, World, history, play, settings
 from search.budget import Ending
 from search.engine import Search
 from search.records import DraftKind, Interval, Stage
-from search.steps import Draft, Item, Variant
+from search.steps import Draft, Item, Outcome, Variant
 from search.strategies import islands, map_elites, moves
 
 WORLD = World(seed=3, clumsy=0, broken=0, failing=0, points=(6, 6))
@@ -71,6 +71,68 @@ def test_halving_gives_the_better_half_more():
     assert search.archive.best.structure in [
         each for each in result.retained if tuned(search)[each] >= counts[1]
     ]
+
+
+# Source edits ------------------------------------------------------------------------------------
+
+
+def edits_of(search: Search) -> dict[str, list[int]]:
+    """Numbers of the steps that asked for an edit, by structure."""
+    found: dict[str, list[int]] = {}
+    for item in items(search):
+        if moves.refines(item):
+            found.setdefault(item.structure, []).append(item.number)
+    return found
+
+
+def test_kept_structures_get_their_edits_between_knob_trials():
+    search, result = play(settings(evaluations=60, stages={"retain": 2, "edits": 2}), WORLD)
+    edits = edits_of(search)
+    assert {structure: len(numbers) for structure, numbers in edits.items()} == dict.fromkeys(
+        result.retained, 2
+    )
+    asked = {item.number: item for item in items(search)}
+    for structure, (first, second) in edits.items():
+        own = [
+            each.number for each in asked.values() if each.stage is Stage.TUNE and each.structure == structure
+        ]
+        assert [own.index(first), own.index(second)] == [2, 5]
+        assert asked[first].stage is Stage.TUNE
+    assert result.spent.evaluations == 60
+    assert not edits_of(play(settings(evaluations=60), WORLD)[0])
+
+
+def test_an_edit_starts_from_the_fastest_program_and_knobs_follow_the_source_that_helped():
+    search, player = Search(settings(evaluations=60, stages={"retain": 1, "edits": 1})), Player(WORLD)
+    edit, after = None, []
+    while asked := search.ask(1):
+        (item,) = asked
+        outcome = player.answer(item)
+        if moves.refines(item):
+            edit = item
+            known = search.archive.structures[item.structure]
+            assert item.base == known.best.number
+            much = Interval(value=50.0, low=49.0, high=51.0)
+            outcome = outcome.model_copy(update={"speedup": much})
+        elif edit is not None and isinstance(item, Variant) and item.structure == edit.structure:
+            after.append(item)
+        search.tell(item.number, outcome)
+    assert after
+    assert {item.base for item in after if item.stage is Stage.TUNE} == {edit.number}
+    assert search.archive.best.base == edit.number
+
+
+def test_an_edit_in_vain_is_not_asked_for_again_and_costs_no_evaluation():
+    search, player = Search(settings(evaluations=40, stages={"retain": 1, "edits": 3})), Player(WORLD)
+    while asked := search.ask(1):
+        (item,) = asked
+        outcome = player.answer(item)
+        if moves.refines(item):
+            outcome = Outcome(structure=item.structure, failure="no idea", usage=outcome.usage)
+        search.tell(item.number, outcome)
+    bases = [asked.base for asked in items(search) if moves.refines(asked)]
+    assert len(bases) == len(set(bases)) <= 3
+    assert search.result().spent.evaluations == 40
 
 
 # Stop rules --------------------------------------------------------------------------------------

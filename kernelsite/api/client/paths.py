@@ -16,7 +16,7 @@ BESIDE = ("library", "title", "clone", "preset", "send_secrets")
 """What a launch's body has beside its options."""
 BUDGET = ("evaluations", "device_seconds", "wall_seconds", "tokens", "cost_usd")
 STAGES = (
-    "explore_share", "retain", "probes", "policy", "review", "stagnation", "floor_speedup", "repairs", "finalists",
+    "explore_share", "retain", "probes", "policy", "review", "stagnation", "floor_speedup", "repairs", "edits", "finalists",
     "sampler",
 )  # fmt: skip
 NAME = re.compile(r"(?:S-?)?(\d{1,9})", re.IGNORECASE)

@@ -17,6 +17,7 @@ ones it heard in this process are only a shorter way to the same. What a model s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from search.agents.expected import expected
@@ -143,6 +144,8 @@ class LlmAgent:
         evaluation = scene.evaluations.get(draft.base) if draft.base is not None else None
         talk = self._talk(draft, role, asked.parts(scene, blueprint, base, evaluation))
         result = self._written(talk, blueprint, scene)
+        if asked is tuner:
+            result = _at_the_knobs_of(base, result, blueprint)
         return _proposal(result, talk, blueprint, scene, note=asked.note(result.text), parent=base.hash)
 
     def _judge(self, draft: Draft, scene: Scene) -> Proposal:
@@ -191,6 +194,15 @@ def _proposal(
         candidate = candidate.model_copy(update={"structure": blueprint.fingerprint})
         note = f"the same program as step {same}. {note}"
     return answer.model_copy(update={"candidate": candidate, "note": one_line(note, NOTE)})
+
+
+def _at_the_knobs_of(base: Candidate, result: Written, blueprint: Blueprint) -> Written:
+    """An edit is one change: it is measured at the knob values of the program that it changes."""
+    if result.candidate is None:
+        return result
+    kept = {knob.name: base.knobs[knob.name] for knob in blueprint.knobs if knob.name in base.knobs}
+    knobs = {**result.candidate.knobs, **kept}
+    return replace(result, candidate=result.candidate.model_copy(update={"knobs": knobs}))
 
 
 def _unusable(earlier: Candidate, blueprint: Blueprint, scene: Scene) -> str:

@@ -75,7 +75,7 @@ def its_calls_are_read(page, number, server, artifacts):
     page.goto(f"/searches/{number}/calls/")
     rows = page.locator("table").last.locator("tbody tr")
     assert rows.count() == len([each for each in server.seen if "the one word: ready" not in each.prompt])
-    assert {"planner", "coder", "repairer"} <= set(rows.locator("th").all_inner_texts())
+    assert {"planner", "coder", "repairer", "tuner"} <= set(rows.locator("th").all_inner_texts())
     page.screenshot(path=artifacts / "model-calls.png", full_page=True)
     rows.locator("td a").first.click()
     page.locator(".call").first.locator("summary").first.click()

@@ -16,7 +16,7 @@ from search.landscapes.answer import answer
 from search.landscapes.files import LandscapeError, is_recorded, landscape_of
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.local import run_search
-from search.settings import Budget, SearchSettings
+from search.settings import Budget, SearchSettings, StageSettings
 from search.stdio import DeviceError, StdioDevice
 from search.strategies import STRATEGIES
 
@@ -140,6 +140,7 @@ def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrar
         device_class=options["device"],
         seed=options["seed"],
         budget=Budget(evaluations=options["budget"], tokens=options["tokens"], cost_usd=options["cost_usd"]),
+        stages=StageSettings(edits=options["edits"]),
     )
 
 

@@ -364,6 +364,19 @@ def test_refine_states_one_hypothesis():
     assert "8 % of its speed" in caller.requests[0].messages[1].content
 
 
+def test_an_edit_is_measured_at_the_knobs_of_the_program_that_it_changes():
+    """The model wrote the defaults back; tuned values must not be lost to that."""
+    lanes, base = blueprint("vector_lanes"), program("vector_lanes")
+    knob = lanes.knobs[0]
+    tuned = base.knobs | {knob.name: next(value for value in knob.choices if value != knob.default)}
+    base = base.model_copy(update={"knobs": tuned})
+    here = scene(lanes, candidates={1: base}, evaluations={1: passed(base)})
+    edited = code("vector_lanes").replace("const float* row =", "const float* __restrict row =")
+    answer = LlmAgent(in_turn(edited)).propose(draft(DraftKind.REFINE, lanes.fingerprint, base=1), here)
+    assert answer.candidate.source_hash != base.source_hash
+    assert answer.candidate.knobs == tuned
+
+
 @pytest.mark.parametrize(
     "kind", [DraftKind.REPAIR, DraftKind.REFINE, DraftKind.EXPLORE, DraftKind.INSTANTIATE]
 )
