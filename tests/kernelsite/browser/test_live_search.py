@@ -235,6 +235,7 @@ def test_the_theme_is_kept(open_page):
 
 def test_hostile_text_stays_text_in_every_picture(open_page, running):
     page = open_page(f"/searches/{running}/")
+    wait_for(page, "window.kernelsite?.store?.search.best")
     page.evaluate(
         """() => {
             const { store } = window.kernelsite;
@@ -246,6 +247,7 @@ def test_hostile_text_stays_text_in_every_picture(open_page, running):
                 structures: [...store.structures.values()].map(spoil),
                 candidates: [...store.candidates.values()].map(spoil),
                 events: store.events.map((event) => ({ ...event, d: { text: evil } })),
+                drafts: store.drafts.map((draft) => ({ ...draft, title: evil })),
             });
         }"""
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -154,9 +155,15 @@ class Rig:
 
     def kill(self, name):
         process = self.wanted[name]
+        below = descendants(process.pid)
         if name == "device":
-            self.orphans |= descendants(process.pid)
+            self.orphans |= below
         process.kill()
+        if name == "agent":
+            # The process of its pool holds the call, and outlives the one above it by as long as that takes.
+            for pid, _ in below:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         self.kills.append(name)
 
     def survivors(self, within_s=5.0):
