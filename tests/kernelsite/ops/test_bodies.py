@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from kernelsite.ops.bodies import bounded
 
 LIMIT = 100
+
+
+def finish(coroutine):
+    """In a thread of its own: browser tests before this one leave a running loop in the main thread."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, coroutine).result()
 
 
 def ask(headers, pieces, *, answers_first=False):
@@ -33,7 +40,7 @@ def ask(headers, pieces, *, answers_first=False):
     async def send(message):
         sent.append(message)
 
-    asyncio.run(bounded(application, LIMIT)({"type": "http", "headers": headers}, receive, send))
+    finish(bounded(application, LIMIT)({"type": "http", "headers": headers}, receive, send))
     return [message["status"] for message in sent if "status" in message], b"".join(read)
 
 
@@ -62,5 +69,5 @@ def test_sockets_are_left_alone():
     async def application(scope, receive, send):
         seen.append(scope["type"])
 
-    asyncio.run(bounded(application, LIMIT)({"type": "websocket"}, None, None))
+    finish(bounded(application, LIMIT)({"type": "websocket"}, None, None))
     assert seen == ["websocket"]
