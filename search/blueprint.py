@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from search.records import Clause, Contract, Knob, Record, Signature, content_hash
 
+GIVEN = "given"
+"""The one choice of a structure that is a program from before the search; its word is the program."""
+
 
 class Move(Record):
     """How often a kernel moves a tensor between memory and chip; for the cost model."""
@@ -91,7 +94,8 @@ class Blueprint(Record):
     @property
     def title(self) -> str:
         """One line for people, e.g. `online_reduction + split_row`."""
-        return " + ".join(self.actions) or "direct"
+        given = f"given {self.choices[GIVEN][:6]}" if GIVEN in self.choices else "direct"
+        return " + ".join(self.actions) or given
 
 
 def distance(one: Blueprint, other: Blueprint) -> float:

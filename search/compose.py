@@ -54,7 +54,7 @@ def compose(
         intermediates=plan.intermediates,
         clauses=plan.clauses,
         knobs=open_knobs(library, Facts(known, choices), language),
-        signature=_signature(workload),
+        signature=signature_of(workload),
     )
 
 
@@ -304,7 +304,8 @@ def _plan(library: ActionLibrary, workload: Workload, choices: Mapping[str, str]
         raise CompositionError(str(error)) from error
 
 
-def _signature(workload: Workload) -> Signature:
+def signature_of(workload: Workload) -> Signature:
+    """Axes and arguments of the entry point of every program for a workload."""
     return Signature(
         axes=tuple(workload.axes),
         inputs={name: tensor.shape or () for name, tensor in workload.inputs.items()},

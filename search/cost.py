@@ -91,8 +91,11 @@ def structure_cost(
     """Price a structure at its best knobs.
 
     Raises:
-        ValueError: an expression of the plan names something that is neither an axis nor a knob.
+        ValueError: an expression of the plan names something that is neither an axis nor a knob, or the
+            structure leaves its kernels open.
     """
+    if not blueprint.kernels:
+        raise ValueError(f"{blueprint.title}: its kernels are not known")
     sizes = workload.sizes(case)
     best: tuple[float, tuple[KernelCost, ...], dict[str, int]] | None = None
     for knobs in _settings(blueprint):

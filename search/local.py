@@ -100,7 +100,9 @@ def evaluation_request(
         device_class=settings.device_class,
         tier=tier,
         purpose=purpose,
-        needs_walls=settings.agent not in AGENTS or workload.hash not in _shipped(),
+        needs_walls=settings.agent not in AGENTS
+        or workload.hash not in _shipped()
+        or bool(settings.starting),
     )
 
 

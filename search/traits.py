@@ -67,6 +67,7 @@ TRAITS: dict[str, str] = {
     "shared_key_heads": "several query heads of a decode use the same key head",
     "stencil": "every output depends on the inputs in a window around its own place",
     "box_stencil": "all inputs of the window of a stencil weigh the same (tag or name `box`)",
+    "composite": "several steps, or one of no kind that is known here",
     "low_precision": "a floating-point input has elements of two bytes or less",
     "library_allowed": "the policy allows operations of torch",
     "tf32_allowed": "the operands of a contraction are float32, and the policy allows TF32 products",
@@ -109,6 +110,7 @@ TRAIT_SETS: tuple[frozenset[str], ...] = (
     _COMMON | {"histogram"},
     _COMMON | {"paged_decode", "shared_key_heads"},
     _COMMON | {"stencil", "box_stencil"},
+    _COMMON | {"composite"},
 )
 """The richest combinations that `traits` can answer; an action that fits none of them is unreachable."""
 
@@ -144,10 +146,10 @@ _KINDS = {
 def traits(workload: Workload) -> frozenset[str]:
     """Traits of a workload, from its shapes, operation, tags, policy and public cases.
 
-    Empty where the kind of work is not known: what is common to all kinds is no kind.
+    A workload whose kind of work is not known is `composite`: what is common to all kinds is no kind.
     """
     found = {trait for derive in _DERIVATIONS for trait in derive(workload)}
-    return frozenset(found | _common_traits(workload)) if found else frozenset()
+    return frozenset((found or {"composite"}) | _common_traits(workload))
 
 
 def row_axes(workload: Workload) -> tuple[str, str]:

@@ -130,7 +130,7 @@ def program(request: TeamRequest) -> HttpResponse:
     row, is_new = imports.starting(team, user, slug, made, told)
     if is_new:
         audit.record(request, "import", row, after={"workload": slug, "hash": row.hash})
-    messages.success(request, f"{visible(row.name)} is kept: a model can start from it.")
+    messages.success(request, f"{visible(row.name)} is kept: a search can start from it.")
     return redirect(f"{reverse('compare:new')}?{urlencode({'workload': slug})}")
 
 

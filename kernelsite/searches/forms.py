@@ -337,7 +337,7 @@ class LaunchForm(forms.Form):
                 floor_speedup=data["floor_speedup"],
             ),
             allowed_actions=tuple(dict.fromkeys(data["allowed_actions"].replace(",", " ").split())),
-            starting=tuple(row.hash for row in data["starting"]) if with_model else (),
+            starting=tuple(row.hash for row in data["starting"]) if data["agent"] != REPLAY else (),
             parallel=data["parallel"],
             endpoints=tuple(row.pk for row in data["models"]) if with_model else (),
             model_choice=Choice(data["model_choice"] or Choice.SHARE),

@@ -18,7 +18,9 @@ from kernelsite.searches.launch_errors import IdempotencyConflictError, LaunchEr
 from kernelsite.searches.model_launch import checked_transcript, chosen_models, may_spend
 from kernelsite.searches.models import AtCap, Choice, Search
 from kernelsite.searches.scene import METERED, REPLAY, WITH_A_MODEL
-from search.agents.registry import AGENTS, default_agent
+from search.agents.playbook.given import source_problem
+from search.agents.playbook.writers import refusal
+from search.agents.registry import AGENTS, PLAYBOOK, default_agent
 from search.landscapes.files import is_recorded, language_of
 from search.records import EventKind, Language, Record, Sha256
 from search.settings import Budget, SearchSettings, StageSettings
@@ -65,7 +67,7 @@ class Options(Record):
     model_choice: Choice = Choice.SHARE
     at_cap: AtCap = AtCap.FINISH
     starting: Annotated[tuple[Sha256, ...], Field(max_length=4, exclude_if=lambda value: not value)] = ()
-    """Starting candidates of the workload, by candidate hash; a model is shown them."""
+    """Starting candidates of the workload, by candidate hash: the playbook begins with them, a model is shown them."""
     transcript: str = ""
     """What `replay` answers from: `shipped:<name>` or `search:<id>`."""
 
@@ -127,16 +129,20 @@ class Order:
         )
 
     def _starting(self, agent: str) -> tuple[str, ...]:
-        wanted = self.options.starting
-        if wanted and agent not in WITH_A_MODEL:
-            raise LaunchError(
-                "starting", "only a model can start from a program; the playbook writes its own"
-            )
+        wanted, language = self.options.starting, language_for(self.options.device_class)
+        if wanted and agent not in (*WITH_A_MODEL, PLAYBOOK):
+            raise LaunchError("starting", f"{agent} answers from a record and starts from no program")
         own = StartingCandidate.objects.of_team(self.team).for_workload(self.workload.slug)
-        if strange := set(wanted) - set(own.filter(hash__in=wanted).values_list("hash", flat=True)):
+        rows = list(own.filter(hash__in=wanted))
+        if strange := set(wanted) - {row.hash for row in rows}:
             raise LaunchError(
                 "starting", f"{min(strange)[:16]} is no starting candidate of {self.workload.slug}"
             )
+        for row in rows if agent == PLAYBOOK else ():
+            if problem := source_problem(row.record, language):
+                raise LaunchError("starting", f"the playbook cannot begin with {row.name}: {problem}")
+        if agent == PLAYBOOK and not wanted and (problem := refusal(self.workload.record, language)):
+            raise LaunchError("agent", f"{problem}; choose a model, or a starting candidate to tune")
         return wanted
 
     @property
@@ -149,7 +155,7 @@ class Order:
         options, agent = self.options, self.settings.agent
         if agent == METERED and is_recorded(options.device_class):
             raise LaunchError("agent", "a recorded device knows only the programs that were recorded")
-        strange = agent in WITH_A_MODEL or self.workload.team_id is not None
+        strange = agent in WITH_A_MODEL or self.workload.team_id is not None or bool(options.starting)
         if strange and not is_walled(options.device_class):
             raise LaunchError(
                 "device_class", "a worker of this class has no sandbox; code of models and uploads needs one"

@@ -30,7 +30,7 @@ SOURCES = 200
 
 def needs_walls(search: Search) -> bool:
     """Whether its programs or its workload's code come from strangers: no device may run them unsandboxed."""
-    return search.agent in WITH_A_MODEL or search.workload.team_id is not None
+    return search.agent in WITH_A_MODEL or search.workload.team_id is not None or bool(search.record.starting)
 
 
 def scene_of(search: Search, draft: Draft) -> Scene:

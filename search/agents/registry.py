@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
     from search.agents.agent import Agent
 
-AGENTS: dict[str, Callable[[], Agent]] = {"playbook": PlaybookAgent, "recorded": RecordedAgent}
+PLAYBOOK = PlaybookAgent.name
+AGENTS: dict[str, Callable[[], Agent]] = {PLAYBOOK: PlaybookAgent, "recorded": RecordedAgent}
 
 
 def default_agent(device_class: str) -> str:
     """Name of the agent that is used where none is chosen: a recorded device knows only recorded sources."""
-    return "recorded" if is_recorded(device_class) else "playbook"
+    return "recorded" if is_recorded(device_class) else PLAYBOOK

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search.plans.attention import plan_attention
+from search.plans.composite import plan_composite
 from search.plans.contraction import plan_contraction
 from search.plans.convolution import plan_convolution
 from search.plans.moves import with_moves
@@ -44,6 +45,7 @@ PLANS: dict[str, Callable[[Workload, Mapping[str, str], Language], Plan]] = {
     "histogram": plan_histogram,
     "paged_decode": plan_paged_decode,
     "box_stencil": plan_stencil,
+    "composite": plan_composite,
 }
 """By the trait that tells the kind of work; of several traits the first here counts."""
 

@@ -52,7 +52,7 @@ function spending(searches, evaluations) {
 
 function showAgent() {
   const agent = value("agent");
-  for (const part of $$("[data-for-agent]")) part.hidden = part.dataset.forAgent !== agent;
+  for (const part of $$("[data-for-agent]")) part.hidden = !part.dataset.forAgent.split(" ").includes(agent || "playbook");
 }
 
 // Options of the command line that the agent needs.

@@ -31,7 +31,7 @@ def blueprint_text(blueprint: Blueprint, scene: Scene) -> str:
     for name, word in blueprint.choices.items():
         meaning = decided[name].words.get(word, "") if name in decided else ""
         lines.append(f"- {name} = {word}: {one_line(meaning, 300)}")
-    lines += ["", "Kernels, in launch order:", *(f"- {_kernel(kernel)}" for kernel in blueprint.kernels)]
+    lines += ["", *_kernels(blueprint.kernels)]
     if blueprint.intermediates:
         lines += ["", "Tensors in memory between kernels:"]
     for tensor in blueprint.intermediates:
@@ -139,6 +139,12 @@ def _offer(offer: Offer, *, with_notes: bool) -> Iterator[str]:
     yield f"- {action.id}: {one_line(action.summary, 300)} [sets {sets}]{beside}{alone}"
     if with_notes and action.notes:
         yield f"  {one_line(action.notes, 600)}"
+
+
+def _kernels(kernels: Sequence[KernelPlan]) -> list[str]:
+    if not kernels:
+        return ["Kernels: as many as you find right, under names of your own."]
+    return ["Kernels, in launch order:", *(f"- {_kernel(kernel)}" for kernel in kernels)]
 
 
 def _kernel(kernel: KernelPlan) -> str:

@@ -1,4 +1,7 @@
-"""The playbook agent: answers drafts with sources it composes itself. Needs no model, knows only its families."""
+"""The playbook agent: answers drafts with sources it composes itself. Needs no model, knows only its families.
+
+With starting candidates a search begins with them, of whatever family: then no more than tuning may be left to do.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import random
 from typing import TYPE_CHECKING
 
 from search.agents.expected import expected, favour
+from search.agents.playbook.given import given
 from search.agents.playbook.moves import moves
 from search.agents.playbook.writers import refusal, refusal_of, write_source
 from search.library import CompositionError, compose
@@ -30,7 +34,7 @@ class PlaybookAgent:
 
     def propose(self, draft: Draft, scene: Scene) -> Proposal:
         """Answer a draft; a refusal is a `Proposal` with `failure`."""
-        if problem := refusal(scene.workload, scene.language):
+        if not scene.starting and (problem := refusal(scene.workload, scene.language)):
             return Proposal(failure=problem, cause=DraftFailure.IMPOSSIBLE)
         try:
             return self._answer(draft, scene)
@@ -54,6 +58,8 @@ class PlaybookAgent:
 
 def _instantiate(draft: Draft, scene: Scene) -> Proposal:
     if not draft.structure:
+        if scene.starting:
+            return next(given(scene))
         blueprint = compose(scene.workload, scene.library, (), scene.language)
         return _proposal(blueprint, scene, note="the direct implementation")
     known = scene.blueprints.get(draft.structure)
@@ -66,14 +72,18 @@ def _explore(draft: Draft, scene: Scene) -> Proposal:
     parent = scene.blueprints.get(draft.structure)
     if parent is None:
         return Proposal(failure=f"structure {draft.structure} is not known here")
-    told = expected(parent, scene.workload, scene.device_class)
+    for proposal in given(scene):
+        if proposal.blueprint and proposal.blueprint.fingerprint not in {*scene.blueprints, *draft.exclude}:
+            return proposal
+    if not refusal(scene.workload, scene.language):
+        told = expected(parent, scene.workload, scene.device_class)
 
-    def worth(child: Blueprint) -> float:
-        return favour(told, expected(child, scene.workload, scene.device_class))
+        def worth(child: Blueprint) -> float:
+            return favour(told, expected(child, scene.workload, scene.device_class))
 
-    for move, child in moves(scene, parent, draft.seed, worth):
-        if child.fingerprint not in draft.exclude:
-            return _proposal(child, scene, parent=_ancestor(draft, scene), note=move.note)
+        for move, child in moves(scene, parent, draft.seed, worth):
+            if child.fingerprint not in draft.exclude:
+                return _proposal(child, scene, parent=_ancestor(draft, scene), note=move.note)
     why = f"no structure beyond {parent.title} is left to try"
     return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
 

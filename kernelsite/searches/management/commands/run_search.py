@@ -5,28 +5,35 @@ from __future__ import annotations
 import argparse
 import json
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
+from pydantic import ValidationError
 
 from kernelsite.searches import model_options
 from kernelsite.searches.launch import language_for
+from search.agents.beginning import Beginning
 from search.agents.registry import default_agent
+from search.formats.format import FormatError
+from search.formats.single_file import candidate_of_file
 from search.landscapes.answer import answer
 from search.landscapes.files import LandscapeError, is_recorded, landscape_of
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.local import run_search
+from search.records import SOURCE_LIMIT_BYTES
 from search.settings import Budget, SearchSettings, StageSettings
 from search.stdio import DeviceError, StdioDevice
 from search.strategies import STRATEGIES
+from search.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from search.engine import SearchResult
     from search.local import Evaluate
+    from search.records import Candidate
     from search.steps import Step
-    from search.workload import Workload
 
 
 def budget(text: str) -> int:
@@ -49,6 +56,31 @@ def seed(text: str) -> int:
     return int(text)
 
 
+def workload(text: str) -> Workload:
+    """A shipped workload by name, or one in a file, as `argparse` reads it."""
+    if text in shipped_workloads():
+        return shipped_workloads()[text]
+    path = Path(text)
+    if not path.is_file():
+        shipped = ", ".join(sorted(shipped_workloads()))
+        raise argparse.ArgumentTypeError(f"{text!r} is no file and none of {shipped}")
+    try:
+        return Workload.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise argparse.ArgumentTypeError(f"{path.name}: {place or 'document'}: {first['msg']}") from None
+
+
+def program(text: str) -> Candidate:
+    """A program to begin with, as `argparse` reads it."""
+    try:
+        with Path(text).open("rb") as file:
+            return candidate_of_file(Path(text).name, file.read(SOURCE_LIMIT_BYTES + 1))
+    except (OSError, FormatError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 class Command(BaseCommand):
     """Search kernels for one workload in this process, with one device worker as its child."""
 
@@ -57,7 +89,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Wrong values end with exit status 2 and name their option."""
-        parser.add_argument("--workload", required=True, choices=sorted(shipped_workloads()))
+        parser.add_argument(
+            "--workload", required=True, type=workload, help="name of a shipped one, or a file"
+        )
+        parser.add_argument(
+            "--start", action="append", default=[], type=program, help="a program to begin with; up to 4"
+        )
         parser.add_argument("--strategy", default="two_stage", choices=list(STRATEGIES))
         parser.add_argument(
             "--agent", choices=model_options.NAMES, help="otherwise the one that fits the device"
@@ -70,12 +107,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the search; progress goes to stderr."""
-        workload = shipped_workloads()[options["workload"]]
+        workload = options["workload"]
         library = shipped_library()
         self.titles: dict[str, str] = {}
         try:
             settings = _settings(options, workload, library)
-            agent = model_options.agent_of(settings.agent, options)
+            agent = Beginning(model_options.agent_of(settings.agent, options), tuple(options["start"]))
             with _device(settings, workload) as (name, evaluate):
                 self._say(f"device: {name}")
                 result = run_search(settings, workload, library, agent, evaluate, self._progress)
@@ -130,7 +167,7 @@ def _device(settings: SearchSettings, workload: Workload) -> Iterator[tuple[str,
 
 def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrary) -> SearchSettings:
     return SearchSettings(
-        workload=options["workload"],
+        workload=workload.name,
         workload_hash=workload.hash,
         library=library.name,
         library_hash=library.hash,
@@ -141,6 +178,7 @@ def _settings(options: dict[str, Any], workload: Workload, library: ActionLibrar
         seed=options["seed"],
         budget=Budget(evaluations=options["budget"], tokens=options["tokens"], cost_usd=options["cost_usd"]),
         stages=StageSettings(edits=options["edits"]),
+        starting=tuple(candidate.hash for candidate in options["start"]),
     )
 
 

@@ -103,9 +103,7 @@ def _rendered_all():
     return [_rendered(build(template, parts, PROMPT_TOKENS)) for template, parts in _prompts().values()]
 
 
-@pytest.mark.parametrize(
-    "slug", sorted(set(shipped_workloads()) - {"trimul"})
-)  # no library knows its structures
+@pytest.mark.parametrize("slug", sorted(shipped_workloads()))
 @pytest.mark.parametrize("language", [Language.CPP, Language.TRITON, Language.CUDA])
 def test_shipped_workloads_fit_with_everything(slug, language):
     """Structures of one action each: planner and coder prompts, with a program to borrow from."""
