@@ -17,8 +17,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from search.blueprint import Blueprint, KernelPlan
-from search.records import DraftKind, EvaluationStatus, Interval, Knob, KnobValue, Usage
+from search.records import DraftKind, EvaluationStatus, Interval, Knob, KnobValue
 from search.steps import Draft, Item, Outcome, Variant
+from search.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

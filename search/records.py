@@ -492,12 +492,3 @@ class Evaluation(Record):
         if self.status not in may_time and (self.cases or self.speedup or self.median_us):
             raise ValueError(f"{self.status} must not carry a time")
         return self
-
-
-class Usage(Record):
-    """What a model call cost."""
-
-    calls: Annotated[int, Field(ge=0)] = 0
-    prompt_tokens: Annotated[int, Field(ge=0)] = 0
-    completion_tokens: Annotated[int, Field(ge=0)] = 0
-    cost_usd: Annotated[float, Field(ge=0)] = 0.0

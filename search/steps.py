@@ -18,8 +18,8 @@ from search.records import (
     Record,
     Stage,
     Tier,
-    Usage,
 )
+from search.usage import Usage
 
 
 class Draft(Record):

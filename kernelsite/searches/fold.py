@@ -15,7 +15,8 @@ from kernelsite.searches.models import (
 )
 from search import steps
 from search.blueprint import Blueprint
-from search.records import EvaluationStatus, Interval, Purpose, Stage, Usage
+from search.records import EvaluationStatus, Interval, Purpose, Stage
+from search.usage import Usage
 
 
 def status_of(structure: Structure, search: Search) -> StructureStatus:

@@ -22,7 +22,8 @@ from kernelsite.searches.limits import limits, seconds
 from kernelsite.searches.models import CallState, ModelCall, Search, Step, StepState
 from search.agents.llm.ledger import charge_of, refusal
 from search.agents.llm.outcomes import Attempt, BudgetRefused
-from search.records import EventKind, Usage, WaitReason
+from search.records import EventKind, WaitReason
+from search.usage import Usage
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from search.agents.expected import expected, favour
 from search.agents.playbook.agent import PlaybookAgent
 from search.landscapes.files import LandscapeError, landscape_of
-from search.records import DraftKind, Usage
+from search.records import DraftKind
 from search.steps import DraftFailure, Proposal
+from search.usage import Usage
 
 if TYPE_CHECKING:
     from search.agents.agent import Scene

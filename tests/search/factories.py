@@ -15,10 +15,11 @@ from functools import cache
 
 from search.blueprint import Blueprint, KernelPlan
 from search.engine import Search, SearchResult
-from search.records import DraftKind, EvaluationStatus, Interval, Knob, KnobValue, Language, Stage, Usage
+from search.records import DraftKind, EvaluationStatus, Interval, Knob, KnobValue, Language, Stage
 from search.settings import Budget, SearchSettings, StageSettings
 from search.steps import Draft, Item, Outcome, Step, Variant
 from search.structure import Structure, Trial
+from search.usage import Usage
 
 NOISE = 0.01
 """Relative error of one measurement, one sigma."""

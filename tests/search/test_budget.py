@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.budget import Ending, Ledger, Spent
-from search.records import DraftKind, Stage, Usage
+from search.records import DraftKind, Stage
 from search.settings import Budget
 from search.steps import Draft, Outcome, Variant
+from search.usage import Usage
 
 
 def variant(number: int, stage: Stage = Stage.TUNE) -> Variant:

@@ -11,8 +11,9 @@ from search.archive import INFRA_RETRIES
 from search.budget import Ending
 from search.engine import INFRA_STREAK, Search
 from search.records import DraftKind, EvaluationStatus, Stage
-from search.steps import Draft, Outcome, Usage, Variant
+from search.steps import Draft, Outcome, Variant
 from search.strategies import moves
+from search.usage import Usage
 
 WORLD = World(seed=3, clumsy=0, broken=0, failing=0)
 PLAIN = World(words=(2, 2), points=(2, 2), clumsy=0, broken=0, failing=0)

@@ -25,7 +25,7 @@ from search.agents.llm.outcomes import (
     ModelReply,
 )
 from search.agents.llm.tokens import ceiling_tokens, estimate_messages
-from search.records import Usage
+from search.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from search.agents.llm.outcomes import BudgetRefused, Charge
-from search.records import Usage
+from search.usage import Usage
 
 if TYPE_CHECKING:
     from search.agents.llm.outcomes import Attempt, ModelReply

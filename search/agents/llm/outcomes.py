@@ -10,7 +10,8 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field, JsonValue
 
-from search.records import Record, Sha256, Usage, content_hash
+from search.records import Record, Sha256, content_hash
+from search.usage import Usage
 
 Count = Annotated[int, Field(ge=0)]
 

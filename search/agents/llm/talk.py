@@ -11,8 +11,8 @@ from search.agents.llm.ledger import added
 from search.agents.llm.outcomes import CallOutcome, Message, ModelRequest
 from search.agents.llm.schema import AnswerError, UnusableError
 from search.agents.llm.tokens import estimate_messages
-from search.records import Usage
 from search.steps import DraftFailure
+from search.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Programs that a team had before: chosen at the launch, frozen, shown to the model that writes, and to nobody else."""
+"""Programs that a team had before: chosen at the launch, frozen, shown to who writes, and to nobody else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from kernelsite.accounts.models import Team
 from kernelsite.catalog import imports
 from kernelsite.catalog.models import LibraryVersion, StartingCandidate, WorkloadVersion, sync_shipped
 from kernelsite.searches.models import Search
-from kernelsite.searches.scene import scene_of
+from kernelsite.searches.scene import needs_walls, scene_of
 from search.agents.llm.roles import coder
+from search.agents.playbook.agent import PlaybookAgent
 from search.compose import compose
 from search.records import Candidate, DraftKind, Language, SourceFile, Stage
 from search.steps import Draft
@@ -83,6 +84,43 @@ def test_only_the_workload_s_and_the_team_s_can_be_chosen(client, fields, team):
     page = client.post("/searches/new/", fields | {"starting": [strange.pk]})
     assert "starting" in page.context["form"].errors
     assert strange.name not in str(page.context["form"]["starting"])
+    assert not Search.objects.exists()
+
+
+def with_the_playbook(fields, *rows):
+    return fields | {"agent": "", "models": [], "tokens": "", "starting": [row.pk for row in rows]}
+
+
+def test_the_playbook_begins_with_it_in_a_sandbox(client, fields, team):
+    row = keep(team, '// KNOBS {"BLOCK": 8}\n')
+    assert client.post("/searches/new/", with_the_playbook(fields, row)).status_code == 302
+    search = Search.objects.get()
+    assert search.agent == "playbook"
+    assert needs_walls(search)
+    draft = Draft(number=1, kind=DraftKind.INSTANTIATE, stage=Stage.EXPLORE, seed=1)
+    proposal = PlaybookAgent().propose(draft, scene_of(search, draft))
+    assert proposal.candidate.source_hash == row.record.source_hash
+    assert proposal.candidate.knobs == {"BLOCK": 8}
+
+
+def test_the_playbook_takes_programs_of_the_device_s_language_alone(client, fields, team):
+    row, _ = imports.starting(
+        team,
+        None,
+        "softmax",
+        Candidate(language=Language.TRITON, sources=(SourceFile(path="k.py", content="import triton\n"),)),
+        ("theirs", "us", "set.zip"),
+    )
+    page = client.post("/searches/new/", with_the_playbook(fields, row))
+    assert page.status_code == 422
+    assert "written in triton" in page.content.decode()
+
+
+def test_what_the_playbook_cannot_write_is_said_at_the_launch(client, fields):
+    trimul = WorkloadVersion.objects.filter(slug="trimul").latest("version")
+    page = client.post("/searches/new/", with_the_playbook(fields) | {"workload": trimul.pk})
+    assert page.status_code == 422
+    assert "a starting candidate to tune" in page.content.decode()
     assert not Search.objects.exists()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from search.agents.agent import Experience, Scene, Tried
-from search.agents.llm.outcomes import CallOutcome, ModelReply, ModelRequest, Usage
+from search.agents.llm.outcomes import CallOutcome, ModelReply, ModelRequest
 from search.agents.llm.tokens import estimate_messages, estimate_tokens
 from search.agents.playbook.writers import write_source
 from search.library import compose, shipped_library, shipped_workload
@@ -27,6 +27,7 @@ from search.records import (
     TimingMethod,
 )
 from search.steps import Draft
+from search.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
