@@ -7,14 +7,20 @@ from pathlib import Path
 import pytest
 import system_packages
 
-ALONE = ("gpuworker", "kernelsite/ops", "kernelsite/browser")
+ALONE = ("kernelsite/ops", "kernelsite/browser", "gpuworker")
 """Folders whose tests measure times, hold the device or start whole sites: two at a time would disturb each other."""
+MEASURING = "gpuworker"
+"""The folder that has the machine to itself: last, when the fillers are done."""
+FILLERS = ("search",)
+"""Folders whose tests only compute. They and those against PostgreSQL run in the gaps of the others (`gaps.py`)."""
+DEADLINES = ("search/agents/llm",)
+"""Among them, folders whose tests wait for a server with a deadline."""
 
 
 # First, so that `-m` sees the marker.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    _mark_alone(items)
+    _mark_streams(items)
     for marker, find in system_packages.FINDERS.items():
         if find() is not None:
             continue
@@ -23,11 +29,18 @@ def pytest_collection_modifyitems(items):
                 _leave_out(item, marker)
 
 
-def _mark_alone(items):
-    folders = [Path(__file__).parent / folder for folder in ALONE]
+def _mark_streams(items):
     for item in items:
-        if item.get_closest_marker("slow") or any(item.path.is_relative_to(folder) for folder in folders):
+        computes = _is_below(item, FILLERS) and not _is_below(item, DEADLINES)
+        if computes or item.get_closest_marker("postgres"):
+            item.add_marker("filler")
+        elif item.get_closest_marker("slow") or _is_below(item, ALONE):
             item.add_marker("alone")
+    items.sort(key=lambda item: _is_below(item, (MEASURING,)))
+
+
+def _is_below(item, folders):
+    return any(item.path.is_relative_to(Path(__file__).parent / folder) for folder in folders)
 
 
 def _leave_out(item, marker):

@@ -33,7 +33,7 @@ def run(url, tmp_path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,  # it may run at the lowest priority
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

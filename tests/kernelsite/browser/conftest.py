@@ -127,6 +127,7 @@ def running(site, browser, session_state):
     page = context.new_page()
     page.goto("/searches/new/?workload=softmax")
     page.get_by_label("Evaluations").fill("80")  # enough to outlast the tests that watch it run
+    page.get_by_label("Wall clock seconds").fill("100")  # and no longer
     page.get_by_role("button", name="Launch").click()
     page.wait_for_url("**/searches/*/")
     number = int(page.url.rstrip("/").rsplit("/", 1)[1])
