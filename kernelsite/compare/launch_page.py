@@ -14,6 +14,7 @@ from kernelsite.accounts import audit
 from kernelsite.accounts.roles import Act, demand
 from kernelsite.catalog.models import StartingCandidate
 from kernelsite.compare.launch import FIRST_FOUR, ComparisonOrder, launch_comparison
+from kernelsite.searches.class_figures import queues
 from kernelsite.searches.estimate import paces
 from kernelsite.searches.forms import COMPARE, LaunchForm, clone_fields, device_choices
 from kernelsite.searches.launch import LaunchError, language_for, launch_search, new_key
@@ -139,6 +140,7 @@ def _page(request: TeamRequest, team: Team, form: LaunchForm, status: int = 200)
         "workloads": {row.pk: row.slug for row in workloads},
         "languages": {name: language_for(name) for name in devices},
         "arms": len(FIRST_FOUR),
+        "queues": queues(),
     }
     return render(
         request, "searches/new.html", {"form": form, "facts": facts, "presets": PRESETS}, status=status

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from kernelsite.fleet.models import Device
 from kernelsite.searches.models import AttemptState, Evaluation, Search
-from search.records import EvaluationStatus, Purpose, Tier
+from search.records import EvaluationStatus, Purpose, SearchState, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -100,6 +100,19 @@ def class_figures() -> dict[str, ClassFigures]:
         figures.busy_s = row["busy_s"] or 0.0
     for name, drifts in _drifts().items():
         found.setdefault(name, ClassFigures(name)).drifts = drifts
+    return found
+
+
+def queues() -> dict[str, dict[str, int]]:
+    """What a launch finds before it, by device class: `searches` that use the class now, and evaluations `queued`.
+
+    Counts are over all teams; classes that nobody uses are left out.
+    """
+    busy = Search.objects.filter(state__in=(SearchState.QUEUED, SearchState.RUNNING)).order_by()
+    counts = busy.values("device_class").annotate(count=Count("id"))
+    found = {row["device_class"]: {"searches": row["count"], "queued": 0} for row in counts}
+    for row in _open_counts():
+        found.setdefault(row["name"], {"searches": 0, "queued": 0})["queued"] = row["queued"]
     return found
 
 

@@ -303,6 +303,12 @@ class LaunchForm(forms.Form):
         """What the summary says about each model that can be chosen."""
         return model_facts(self.team, ModelEndpoint.objects.of_team(self.team).usable())
 
+    @staticmethod
+    def _asks_for_edits(data: dict[str, Any]) -> bool:
+        """A model does, and the replay of a search that did; shipped transcripts were recorded without."""
+        recorded = data["agent"] == REPLAY and data["transcript"].startswith("search:")
+        return data["agent"] == METERED or recorded
+
     def order(self, team: Team, user: User | None) -> Order:
         """What a valid form asks for.
 
@@ -327,7 +333,7 @@ class LaunchForm(forms.Form):
                 explore_share=data["explore_share"],
                 retain=data["retain"],
                 probes=data["probes"],
-                edits=(data["edits"] or 0) if with_model else 0,
+                edits=(data["edits"] or 0) if self._asks_for_edits(data) else 0,
                 repairs=data["repairs"],
                 finalists=data["finalists"],
                 sampler=data["sampler"],

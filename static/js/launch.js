@@ -28,6 +28,13 @@ function estimate(total) {
   return `about ${duration(Math.round(pace.low_s * total))} to ${duration(Math.round(pace.high_s * total))} of one device, from ${pace.evaluations} measured evaluations (median ${duration(pace.median_s)})`;
 }
 
+// What a launch finds before it; evaluations are taken in the order they were queued, whoever asked.
+function queue(device) {
+  const { searches, queued } = facts.queues[device] ?? { searches: 0, queued: 0 };
+  if (!searches && !queued) return `nothing else runs on ${device}`;
+  return `${plural(searches, "search", "searches")} on ${device} now, which this one shares with; ${plural(queued, "evaluation")} queued before its first`;
+}
+
 const usd = (amount) => `$${amount < 0.1 ? amount.toPrecision(2) : amount.toFixed(2)}`;
 const count = (number) => Math.round(number).toLocaleString("en");
 
@@ -77,6 +84,7 @@ function summarise() {
   setText($('[data-summary="searches"]'), arms * seedCount === 1 ? "1" : `${arms * seedCount} (${plural(arms, "strategy", "strategies")} × ${plural(seedCount, "seed")})`);
   setText($('[data-summary="evaluations"]'), arms * seedCount === 1 ? String(total) : `${total}, ${evaluations} each`);
   setText($('[data-summary="duration"]'), estimate(total));
+  setText($('[data-summary="queue"]'), queue(device));
   setText($('[data-summary="calls"]'), spending(arms * seedCount, evaluations));
   setText($("#cli"), `python manage.py run_search --workload ${facts.workloads[value("workload")]} --strategy ${mode === "compare" ? "two_stage" : mode} --device ${device} --budget ${evaluations} --seed ${value("seeds").trim().split(/\D/)[0]}${agentWords()} --json`);
   // A model's key is not for a command line that is shown.

@@ -49,6 +49,18 @@ def test_a_running_search_shows_stage_progress_end_and_age(reader, launch, wire)
     assert '<progress class="meter" max="24"' in page
 
 
+def test_a_launch_is_told_what_is_before_it(reader, launch, wire):
+    assert "nothing runs on any device" in text(reader.get("/searches/new/"))
+    search = launch(budget=24)
+    wire.run_until(lambda: Evaluation.objects.filter(state="queued").exists())
+    page = reader.get("/searches/new/")
+    assert page.context["facts"]["queues"] == {"cpu": {"searches": 1, "queued": 1}}
+    assert "cpu: 1 search running, 1 evaluation queued" in text(page)
+    wire.run()
+    assert Search.objects.get(pk=search.pk).is_final
+    assert reader.get("/searches/new/").context["facts"]["queues"] == {}
+
+
 def test_the_end_is_told_as_a_range_between_two_paces(launch, wire):
     search = launch(budget=24)
     wire.run_until(lambda: Evaluation.objects.filter(order__isnull=False).count() >= 8)

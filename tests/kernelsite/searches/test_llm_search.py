@@ -106,6 +106,18 @@ def test_a_transcript_replays_offline(finished, client, alice, order, wire, tmp_
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.parametrize(("transcript", "edits"), [("search:{}", 3), ("shipped:cpu_softmax", 0)])
+def test_a_replay_asks_for_the_edits_that_were_recorded(finished, client, alice, transcript, edits):
+    client.force_login(alice)
+    form = client.get(f"/searches/new/?from={finished.pk}").context["form"]
+    kept = {name: value for name, value in form.initial.items() if value is not None}
+    first = {name: field.initial for name, field in form.fields.items() if field.initial is not None}
+    chosen = {"agent": "replay", "transcript": transcript.format(finished.pk), "edits": 3, "seeds": "0"}
+    asked = first | kept | chosen | {"idempotency_key": "again"}
+    assert client.post("/searches/new/", asked).status_code == 302
+    assert Search.objects.latest("pk").record.stages.edits == edits
+
+
 def test_the_shipped_transcript_replays_on_the_site(order, wire, monkeypatch):
     """As `run_search --agent replay` does: no call of it is missing."""
     ordinary = wire.deliver
