@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpuworker.ahead import Key
     from gpuworker.cells import CellBlock
     from gpuworker.contender import Contender
-    from gpuworker.devices.device import Arena, Device
+    from gpuworker.devices.device import Arena, Ceiling, Device
     from gpuworker.layout import Layout
     from gpuworker.shop import Shop
     from gpuworker.yardstick import Yardstick
@@ -56,6 +56,15 @@ class Court:
         if kept:
             kept.close()
         return None
+
+    def lift(self) -> Ceiling:
+        """The ceiling, once more measured on a CPU: something else may have had the machine the first time.
+
+        A GPU was measured alone, by its own clock, and by now has no room to spare.
+        """
+        if self.device.index < 0:
+            self.ceiling = self.ceiling.or_higher(self.device.ceiling())
+        return self.ceiling
 
     def unpark(self) -> None:
         """Give kept buffers back: whoever comes next wants all of the device's memory."""

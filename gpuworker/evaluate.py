@@ -328,7 +328,7 @@ def _time(
         contender, entry.stick, case.name, EFFORTS[entry.court.device.index >= 0][tier], entry.patience
     )
     with entry.court.device.lease(_LEASE_WAIT_S), entry.court.block.hushed(patient=tier is Tier.FULL):
-        result = match.play(entry.court.ceiling)
+        result = match.play(entry.court.ceiling, entry.court.lift)
     contender.census()
     report.timed(result, entry.stick.workload)
     return result.passes_us

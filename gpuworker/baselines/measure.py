@@ -103,7 +103,8 @@ def _case(
             checked_pass(contender, [slot], [specimen], patience)
         effort = EFFORTS[court.device.index >= 0][tier]
         with court.device.lease(_LEASE_WAIT_S), court.block.hushed(patient=True):
-            return Match(contender, stick, case.name, effort, patience).play(court.ceiling).timing
+            match = Match(contender, stick, case.name, effort, patience)
+            return match.play(court.ceiling, court.lift).timing
     finally:
         contender.close()
 

@@ -9,7 +9,7 @@ import contextlib
 import fcntl
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from search.records import Record
@@ -85,6 +85,15 @@ class Ceiling:
     """Reads and writes go on side by side; False where they share one memory bus."""
     operations: float = math.inf
     """Floating-point operations per second in its fastest type; infinite where it was not measured."""
+
+    def or_higher(self, other: Ceiling) -> Ceiling:
+        """The most of both, which were measured at the same sizes."""
+        pairs = zip(self.bandwidth, other.bandwidth, strict=True)
+        bandwidth = tuple(
+            Bandwidth(one.swept_bytes, max(one.read, two.read), max(one.write, two.write))
+            for one, two in pairs
+        )
+        return replace(self, bandwidth=bandwidth, operations=max(self.operations, other.operations))
 
 
 class Arena(Protocol):

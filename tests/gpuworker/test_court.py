@@ -15,6 +15,7 @@ from gpuworker import cells, inmate, layout, yardstick
 from gpuworker import court as courts
 from gpuworker.cells import CellBlock, Order
 from gpuworker.court import HOST_CODE_WEAR, REPLAY_WEAR, Court
+from gpuworker.devices.device import Bandwidth, Ceiling
 from gpuworker.sandbox import Limits, Mode, View
 from gpuworker.seccomp import Profile
 from gpuworker.verdicts import InfrastructureError
@@ -70,6 +71,22 @@ def test_only_one_set_of_buffers_is_kept(court):
     court.forget("a workload that is not known")
     assert second.arena.closed
     assert court.buffers(PLAN) is None
+
+
+def test_a_ceiling_is_lifted_by_a_second_measurement_and_never_lowered(tmp_path):
+    measured = iter([(5e9, 9e9), (8e9, 4e9)])
+    device = SimpleNamespace(
+        index=-1,
+        judge_cores=(0,),
+        ceiling=lambda: Ceiling((Bandwidth(1 << 20, *next(measured)),), duplex=True),
+    )
+    court = Court("block", device, None, tmp_path, interpret=False)
+    assert court.lift().bandwidth == (Bandwidth(1 << 20, 8e9, 9e9),)
+    assert court.ceiling.bandwidth[0].read == 8e9
+
+
+def test_the_ceiling_of_a_gpu_stays(court):
+    assert court.lift() is court.ceiling
 
 
 def test_places_of_a_batch_that_another_judge_was_told_of_are_taken_in_order(court):
