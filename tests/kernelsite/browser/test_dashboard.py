@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from playwright.sync_api import expect
 from site_process import ROOT
 from test_live_search import CHART, STORE, held, seq, wait_for
 
@@ -61,10 +62,10 @@ def test_the_whole_page_can_be_read_without_javascript(open_page, large):
     page = open_page(f"/searches/{large}/", java_script_enabled=False)
     for heading in ("Structures", "Board", "Caps", "By stage"):
         assert page.get_by_role("heading", name=heading, exact=True).is_visible()
-    assert page.locator("[data-structures] tr").count() == STRUCTURES
+    expect(page.locator("[data-structures] tr")).to_have_count(STRUCTURES)
     assert page.get_by_text("seeded TIMEOUT").is_visible()
     page.get_by_role("link", name="Earlier events").click()
-    assert page.locator("[data-event-log] li").count() == 250
+    expect(page.locator("[data-event-log] li")).to_have_count(250)
 
 
 def test_five_thousand_candidates_are_drawn_and_most_of_them_left_out_of_the_page(
@@ -73,9 +74,9 @@ def test_five_thousand_candidates_are_drawn_and_most_of_them_left_out_of_the_pag
     page = open_page(f"/searches/{large}/")
     page.wait_for_selector("[data-chart=best] .main-svg .trace", state="attached")
     assert page.evaluate(f"{STORE}.candidates.size") == CANDIDATES
-    assert page.locator("[data-candidates] tr").count() == 200
+    expect(page.locator("[data-candidates] tr")).to_have_count(200)
     assert page.locator("[data-event-log] li").count() <= 500
-    assert page.locator("svg.tree .node").count() == STRUCTURES
+    expect(page.locator("svg.tree .node")).to_have_count(STRUCTURES)
     dots = page.evaluate(f"{CHART}.data[0].x.length")
     assert 300 < dots <= 1200
     assert f"{dots} of" in page.evaluate(f"{CHART}.layout.annotations.at(-1).text")
@@ -165,12 +166,12 @@ def test_folding_colour_and_lines_live_in_the_address(open_page, large):
     page.locator(".line-toggle").first.click()
     wait_for(page, "document.querySelector('.line-toggle').ariaPressed === 'false'")
     page.reload()
-    assert nodes.count() == shown
+    expect(nodes).to_have_count(shown)
     assert page.locator("[data-colour]").input_value() == "action"
     assert page.locator(".line-toggle").first.get_attribute("aria-pressed") == "false"
     assert page.get_by_role("button", name="wall clock").get_attribute("aria-pressed") == "true"
     page.get_by_role("button", name="Draw all").click()
-    assert nodes.count() == STRUCTURES
+    expect(nodes).to_have_count(STRUCTURES)
 
 
 def test_the_tree_is_walked_folded_and_read_by_keyboard_alone(open_page, large):
@@ -179,10 +180,10 @@ def test_the_tree_is_walked_folded_and_read_by_keyboard_alone(open_page, large):
     first.focus()
     assert first.get_attribute("aria-expanded") == "true"
     page.keyboard.press("ArrowLeft")
-    assert page.locator("[data-structures] tr").count() == 1
+    expect(page.locator("[data-structures] tr")).to_have_count(1)
     assert "closed=1" in page.url
     page.keyboard.press("ArrowRight")
-    assert page.locator("[data-structures] tr").count() == STRUCTURES
+    expect(page.locator("[data-structures] tr")).to_have_count(STRUCTURES)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     number = page.locator("[data-structures] tr[aria-selected=true]").get_attribute("data-key")
@@ -208,7 +209,7 @@ def test_every_chart_is_saved_as_numbers_and_as_a_picture(open_page, large, tmp_
     download.value.save_as(tmp_path / "best.png")
     assert (tmp_path / "best.png").read_bytes().startswith(b"\x89PNG")
     figure.get_by_role("button", name="Table", exact=True).click()
-    assert figure.locator("tbody tr").count() == 500
+    expect(figure.locator("tbody tr")).to_have_count(500)
 
 
 def test_a_hidden_tab_draws_once_when_it_is_shown(open_page, large):
