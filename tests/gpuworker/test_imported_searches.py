@@ -20,11 +20,9 @@ from search.local import run_search
 from search.records import EvaluationStatus, Language
 from search.settings import Budget, SearchSettings, StageSettings
 
-_FORMATS = Path(__file__).parents[1] / "search" / "formats"
-sys.path.append(str(_FORMATS))
-from format_fixtures import all_items
+sys.path.append(str(Path(__file__).parents[1] / "search" / "formats"))
+from format_fixtures import PROGRAMS, all_items
 
-PROGRAMS = _FORMATS / "fixtures" / "programs"
 ITEMS = [
     (form, workload) for form, found in all_items().items() if form != "kernelsite" for workload in found
 ]
