@@ -122,7 +122,10 @@ Comparator = Annotated[PlainComparator | TopkSet | Residual, Field(discriminator
 
 
 class Tolerance(Record):
-    """Allowed error of an element: `scale` · eps(dtype) · RMS of its row + `relative` · |reference|."""
+    """Allowed error of an element: `scale` · eps(dtype) · RMS of its row + `relative` · |reference|.
+
+    Rows of fewer than 32 elements have the RMS of as many neighbours as make 32.
+    """
 
     scale: Annotated[float, Field(gt=0)] = 32.0
     relative: Annotated[float, Field(ge=0)] = 1e-5

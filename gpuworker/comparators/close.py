@@ -1,7 +1,9 @@
 """`close`: a bound per element, a bound on the whole, exact patterns of NaN and infinity.
 
 Allowed error of an element: scale · eps(type) · RMS of its row + relative · |golden|; on the whole
-‖out - golden‖ ≤ frobenius · ‖golden‖, both over the elements that are finite in the golden output.
+‖out - golden‖ ≤ frobenius · ‖golden‖, both over the elements that are finite in the golden output. Rows of fewer than
+`NARROW` elements have the RMS of as many neighbours as make that number: a sum that happens to be near 0 says nothing of
+the numbers it was made from, and where it stands alone in its row float32 would be refused.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from gpuworker.dtypes import TORCH_TYPES
 
 if TYPE_CHECKING:
     from gpuworker.comparators.question import Question
+
+NARROW = 32
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def expect(question: Question) -> Close:
     tolerance = question.tolerance
     golden = as_rows(question.golden)
     kept = torch.float64 if question.dtype == "float64" else torch.float32
-    row_bound = torch.empty((len(golden), 1), dtype=kept, device=golden.device)
+    means = torch.empty((len(golden), 1), dtype=torch.float64, device=golden.device)
     total = torch.zeros((), dtype=torch.float64, device=golden.device)
     finite = torch.ones((), dtype=torch.bool, device=golden.device)
     eps = torch.finfo(TORCH_TYPES[question.dtype]).eps
@@ -109,13 +113,24 @@ def expect(question: Question) -> Close:
         usable = golden[piece].isfinite()
         # An infinite element must not widen the bound of its neighbours.
         squares = torch.where(usable, golden[piece], 0.0).double().square_()
-        row_bound[piece] = tolerance.scale * eps * squares.mean(-1, keepdim=True).sqrt_()
+        means[piece] = squares.mean(-1, keepdim=True)
         total += squares.sum()
         finite &= usable.all()
     return Close(
         value=question.golden.to(kept, copy=True).reshape(question.golden.shape or (1,)),
-        row_bound=row_bound,
+        row_bound=(tolerance.scale * eps * _shared(means, golden.shape[-1]).sqrt()).to(kept),
         relative=tolerance.relative,
         norm_bound=tolerance.frobenius * math.sqrt(float(total)),
         finite=bool(finite),
     )
+
+
+def _shared(means: torch.Tensor, columns: int) -> torch.Tensor:
+    """Mean squares of rows (rows, 1), those of short rows averaged over groups of neighbours."""
+    rows = len(means)
+    groups = max(1, rows * columns // NARROW)
+    if groups >= rows:
+        return means
+    group = torch.arange(rows, device=means.device) * groups // rows
+    sums = torch.zeros((groups, 1), dtype=means.dtype, device=means.device).index_add_(0, group, means)
+    return (sums / torch.bincount(group).unsqueeze(1))[group]

@@ -69,6 +69,36 @@ def test_an_infinite_element_does_not_excuse_its_row():
     assert not is_right(output, expected(value))
 
 
+@pytest.mark.parametrize("width", [1, 2, 4, 31])
+def test_sums_in_float32_are_right_in_rows_of_any_width(width):
+    """A sum near 0 has the error of the numbers it was made from; PyTorch's own product must be right."""
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(20):
+        a = torch.randn(130, 1024, generator=generator)
+        b = torch.randn(1024, width, generator=generator)
+        bounds = expect(a.double() @ b.double(), DType.FLOAT32, Tolerance())
+        assert is_right(a @ b, bounds)
+        assert not is_right((a.half() @ b.half()).float(), bounds)
+
+
+def test_narrow_rows_share_with_neighbours_and_not_with_all():
+    value = torch.ones(70, 1, dtype=torch.float64)
+    value[:35] = 1e-3
+    output = value.float()
+    output[3] += 1e-6
+    output[60] += 1e-6
+    (wrong, _) = wrong_elements(output, expect(value, DType.FLOAT32, Tolerance())).nonzero(as_tuple=True)
+    assert wrong.tolist() == [3]
+
+
+def test_wide_rows_stand_alone():
+    value = torch.ones(4, 32, dtype=torch.float64)
+    value[1] = 1e-3
+    bound = expect(value, DType.FLOAT32, Tolerance()).row_bound
+    assert bound.shape == (4, 1)
+    assert float(bound[0] / bound[1]) == pytest.approx(1e3)
+
+
 def test_nan_where_the_reference_has_nan():
     value = golden()
     value[0, 0] = torch.nan

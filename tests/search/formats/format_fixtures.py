@@ -11,6 +11,8 @@ from search.formats import FORMATS, Collection
 from search.workload import shipped_workload
 
 _FOLDER = Path(__file__).parent / "fixtures"
+PROGRAMS = _FOLDER / "programs"
+"""A C++ program for each workload of a foreign format, by the workload's name."""
 
 MOE = {
     "name": "moe_routing_e8_k2",
@@ -69,4 +71,4 @@ def all_items() -> dict[str, list]:
     return {name: list(form.parse(files_of(name))[0].workloads) for name, form in FORMATS.items()}
 
 
-__all__ = ["MOE", "PAGED_DECODE", "all_items", "files_of"]
+__all__ = ["MOE", "PAGED_DECODE", "PROGRAMS", "all_items", "files_of"]
