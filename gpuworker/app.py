@@ -22,9 +22,11 @@ from gpuworker.health.quarantine import Quarantine
 from gpuworker.health.valve import Valve
 from gpuworker.options import Options
 from gpuworker.outbox import Outbox
+from gpuworker.probe_job import run_program
 from gpuworker.runner import Runner, StartError
 from gpuworker.validation import validate
 from gpuworker.vitals import vitals_of
+from search.formats.probes import ProbeRequest
 from search.records import EvaluationRequest, TaskName
 from search.validation import ValidationRequest
 
@@ -144,6 +146,18 @@ class DeviceWorker:
             found = validate(self._runner, request, tell)
         self._outbox.put(TaskName.VALIDATION_RECORD, {**address, "known": found.dump()})
 
+    def probe(self, request: ProbeRequest) -> None:
+        """Run a program once and send what it told."""
+        address = {"id": request.id, "token": request.token}
+        self._outbox.put(TaskName.PROBE_STARTED, address)
+        with self._vitals.judging([f"probe-{request.id}"]):
+            found = run_program(
+                self._runner,
+                request,
+                lambda: self._outbox.put(TaskName.PROBE_ALIVE, address, passing=True),
+            )
+        self._outbox.put(TaskName.PROBE_RECORD, {**address, "answer": found.dump()})
+
     def close(self) -> None:
         """End the device side and send what still waits."""
         self._stop.set()
@@ -234,3 +248,14 @@ def validate_workload(self: Task, request: dict[str, Any]) -> None:
         _log.error("not a request, dropped: %s", error)
         return
     self.app.device_worker.validate(wanted)
+
+
+@app.task(name=TaskName.PROBE, bind=True, Request=PromptRequest)  # type: ignore[untyped-decorator]  # as above
+def probe_program(self: Task, request: dict[str, Any]) -> None:
+    """Run one program."""
+    try:
+        wanted = ProbeRequest.load(request)
+    except ValidationError as error:
+        _log.error("not a request, dropped: %s", error)
+        return
+    self.app.device_worker.probe(wanted)

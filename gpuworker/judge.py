@@ -28,7 +28,7 @@ from gpuworker.shop import Shop
 from gpuworker.trial import trial
 from gpuworker.verdicts import InfrastructureError, RejectedError
 from search.formats.probes import Probe
-from search.records import EvaluationRequest, Tier
+from search.records import EvaluationRequest, EvaluationStatus, Tier
 from search.workload import Workload
 
 if TYPE_CHECKING:
@@ -97,10 +97,13 @@ def _tried(document: dict[str, Any], court: Court) -> dict[str, Any]:
 def _probed(document: dict[str, Any], court: Court) -> dict[str, Any]:
     """What a program tells that is run once."""
     try:
-        told = probe(Probe.load(document["probe"]), document["task"], court)
-    except (RejectedError, InfrastructureError) as error:
-        log = f"\n{error.log[-LOG_SHOWN:]}" if isinstance(error, RejectedError) and error.log else ""
-        return {"event": "refused", "message": f"{error}{log}"}
+        told = probe(Probe.load(document["probe"]), document["task"], court, document["patience_s"])
+    except RejectedError as error:
+        is_late = error.status in {EvaluationStatus.TIMEOUT, EvaluationStatus.HANG}
+        words = f"the program did not finish within {document['patience_s']:g} s" if is_late else error.message
+        return {"event": "refused", "message": words, "log": error.log[-LOG_SHOWN:]}
+    except InfrastructureError as error:
+        return {"event": "refused", "message": str(error), "is_ours": True}
     return {"event": "probed", "told": told}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
+from pydantic import ValidationError
 
 from gpuworker import layout
 from gpuworker.contender import Contender, Patience, Role
-from gpuworker.looking import ROOM
+from gpuworker.looking import OURS, ROOM
 from gpuworker.program import Program
 from gpuworker.verdicts import RejectedError
 from search.records import EvaluationStatus, SourceFile
@@ -18,10 +19,8 @@ from search.workload import Case, ConstAxis, DType, Tensor, Workload
 
 if TYPE_CHECKING:
     from gpuworker.court import Court
-    from search.formats.probes import Probe
+    from search.formats.probes import Probe, ProbeTask
 
-Task = Literal["shapes", "profile"]
-PATIENCE_S = 120.0
 _ROLE = Role(7)
 _MAIN = """\
 from gpuworker.looking import look as told_by
@@ -43,7 +42,7 @@ _BUFFER = Workload(
 """What the cell is given and gives back, as the layout of buffers describes it."""
 
 
-def probe(wanted: Probe, task: Task, court: Court, patience_s: float = PATIENCE_S) -> list[dict[str, Any]]:
+def probe(wanted: Probe, task: ProbeTask, court: Court, patience_s: float) -> list[dict[str, Any]]:
     """What the program told.
 
     Args:
@@ -70,11 +69,13 @@ def probe(wanted: Probe, task: Task, court: Court, patience_s: float = PATIENCE_
         contender.close()
 
 
-def _program(wanted: Probe, task: Task, court: Court) -> Program:
-    main = SourceFile(path="main.py", content=_MAIN.format(task=task, form=wanted.format))
-    beside = tuple(
-        SourceFile(path=path, content=text) for path, text in wanted.files.items() if path != main.path
-    )
+def _program(wanted: Probe, task: ProbeTask, court: Court) -> Program:
+    main = SourceFile(path=OURS, content=_MAIN.format(task=task, form=wanted.format))
+    try:
+        beside = tuple(SourceFile(path=path, content=text) for path, text in wanted.files.items())
+    except ValidationError as error:
+        names = ", ".join(wanted.files)[:200]
+        raise _refused(f"files are named with letters, digits, _, . and -, not {names}") from error
     return Program(
         adapter="custom_inputs",
         entry_point="look",
@@ -91,10 +92,15 @@ def _read(content: bytes) -> list[dict[str, Any]]:
     length = int.from_bytes(content[:8], "little")
     try:
         told = json.loads(content[8 : 8 + min(length, ROOM)])
+        # Python reads more than others can: NaN, numbers without end, halves of characters.
+        text = json.dumps(told, allow_nan=False, ensure_ascii=False)
+        text.encode()
     except (ValueError, RecursionError) as error:
         raise _refused("what the program told is no JSON") from error
     if not isinstance(told, list) or not all(isinstance(one, dict) for one in told):
         raise _refused("what the program told is no list")
+    if "\\u0000" in text:
+        raise _refused("what the program told holds characters that no text has")
     return told
 
 

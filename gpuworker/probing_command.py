@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from gpuworker.probe_job import DIED, SPARE_S
 from gpuworker.reading import InputError
 from gpuworker.runner import StartError
 from search.formats.containers import UploadError, read_upload
 from search.formats.format import FormatError, Notes
 from search.formats.operators import rank
 from search.formats.own import ENDING
-from search.formats.probes import Probe, Probed
+from search.formats.probes import Probe
 from search.formats.reading import json_file
-from search.formats.registry import FINISH
+from search.formats.registry import finish
 from search.records import SOURCE_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from search.formats.operators import Ranked
     from search.workload import Workload
 
-_PATIENCE_S = 180.0
+_PATIENCE_S = 120.0
 _SHOWN = 12
 _INPUTS = ".inputs.json"
 
@@ -76,9 +77,8 @@ def probe(runner: Runner, probes: Sequence[Probe], out: Path | None) -> tuple[st
     lines, code = [], 0
     for one in probes:
         try:
-            cases = [Probed.load(each) for each in _ask(runner, one, "shapes")]
-            workload = FINISH[one.format](one, cases, Notes())
-        except (StartError, FormatError, ValidationError) as error:
+            workload = finish(one, _ask(runner, one, "shapes"), Notes())
+        except (StartError, FormatError) as error:
             lines.append(f"{one.where}: {error}")
             code = 1
             continue
@@ -110,9 +110,11 @@ def _line(row: Ranked) -> str:
 
 
 def _ask(runner: Runner, one: Probe, task: str) -> list[Any]:
-    answer = runner.ask({"probe": one.dump(), "task": task}, _PATIENCE_S)
+    document = {"probe": one.dump(), "task": task, "patience_s": _PATIENCE_S}
+    answer = runner.ask(document, _PATIENCE_S + SPARE_S)
     if answer is None or "told" not in answer:
-        raise StartError(answer["message"] if answer else "the device side died or did not answer")
+        words = [answer["message"], answer.get("log", "")] if answer else [DIED]
+        raise StartError("\n".join(word for word in words if word))
     told: list[Any] = answer["told"]
     return told
 

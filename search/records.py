@@ -220,6 +220,10 @@ class TaskName(StrEnum):
     VALIDATION_STARTED = "validations.started"
     VALIDATION_ALIVE = "validations.alive"
     VALIDATION_RECORD = "validations.record"
+    PROBE = "gpuworker.probe"
+    PROBE_STARTED = "probes.started"
+    PROBE_ALIVE = "probes.alive"
+    PROBE_RECORD = "probes.record"
 
 
 class Queue(StrEnum):

@@ -18,6 +18,7 @@ from kernelsite.catalog import exports, import_pages
 from kernelsite.catalog.imports import LIMITS, Outcomes
 from kernelsite.catalog.library_pages import download
 from kernelsite.catalog.models import WorkloadImport, WorkloadVersion
+from kernelsite.catalog.probes import ProbeRefusedError, check_class
 from kernelsite.catalog.views import version_of
 from search.formats.containers import UploadError
 from search.formats.format import FormatError
@@ -53,6 +54,13 @@ class ImportOptions(Schema):
 
     format: Annotated[str, Field(max_length=40, description="recognised where it is left out")] = ""
     publish: Annotated[bool, Field(description="publish the drafts in which nothing is wrong")] = False
+    run_on: Annotated[
+        str,
+        Field(
+            max_length=50,
+            description="device class that runs the programs which only a run explains; none are run where it is left out",
+        ),
+    ] = ""
 
 
 class ImportRow(Schema):
@@ -88,9 +96,11 @@ def take_in(
     demand_act(request, Act.WRITE_WORKLOADS)
     if (file.size or 0) > LIMITS.total_bytes:
         raise HttpError(TOO_LARGE, f"longer than {LIMITS.total_bytes} bytes")
+    name = file.name or "upload"
     try:
-        made = import_pages.take(request, request.team, file.read(), file.name or "upload", options.format)
-    except UploadError as error:
+        run_on = check_class(options.run_on) if options.run_on else ""
+        made = import_pages.take(request, request.team, file.read(), name, options.format, run_on)
+    except (UploadError, ProbeRefusedError) as error:
         raise HttpError(UNPROCESSABLE, str(error)) from error
     told = _import(made)
     if options.publish:

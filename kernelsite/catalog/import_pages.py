@@ -16,10 +16,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kernelsite.accounts import audit
 from kernelsite.accounts.roles import Act, asks, may
-from kernelsite.catalog import imports
+from kernelsite.catalog import imports, probes
 from kernelsite.catalog.imports import LIMITS, Outcome, Outcomes, Result
-from kernelsite.catalog.models import WorkloadDraft, WorkloadImport, WorkloadVersion
+from kernelsite.catalog.models import WorkloadDraft, WorkloadImport, WorkloadProbe, WorkloadVersion
 from kernelsite.catalog.plain import visible
+from kernelsite.catalog.probes import ProbeRefusedError
 from search.formats.containers import Kind, UploadError
 from search.formats.format import FormatError
 from search.formats.registry import FORMATS
@@ -27,7 +28,7 @@ from search.formats.single_file import candidate_of_file
 from search.records import SOURCE_LIMIT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from django.core.files.uploadedfile import UploadedFile
     from django.http import HttpResponse
@@ -50,7 +51,7 @@ def take_in(request: TeamRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             name, given = _uploaded(request)
-            made = take(request, team, given, name, form)
+            made = take(request, team, given, name, form, _run_on(request))
             return redirect(made)
         except UploadError as error:
             problem = error
@@ -59,6 +60,7 @@ def take_in(request: TeamRequest) -> HttpResponse:
         "format": form,
         "problem": problem,
         "limits": LIMITS,
+        "devices": probes.choices(),
         "workloads": WorkloadVersion.objects.visible_to(team).newest().order_by("slug").defer("document"),
         "imports": WorkloadImport.objects.of_team(team).defer("report")[:SHOWN],
     }
@@ -66,9 +68,17 @@ def take_in(request: TeamRequest) -> HttpResponse:
 
 
 def take(
-    request: TeamRequest, team: Team, given: bytes | dict[str, bytes], name: str, form: str
+    request: TeamRequest, team: Team, given: bytes | dict[str, bytes], name: str, form: str, run_on: str = ""
 ) -> WorkloadImport:
     """Take in an upload in the name of a request, and write so to the trail.
+
+    Args:
+        request: whose act it is.
+        team: whose drafts they become.
+        given: content of a file, or files by path.
+        name: of the file or folder.
+        form: name of its format; recognised where it is empty.
+        run_on: class of the devices on which programs are run that only a run explains; none are where it is empty.
 
     Raises:
         UploadError: there is nothing to take.
@@ -76,8 +86,22 @@ def take(
     user = request.user if isinstance(request.user, User) else None
     made = imports.take(team, user, given, name, form)
     report = Outcomes.load(made.report)
-    audit.record(request, "import", made, after={str(each): report.count(each) for each in Result})
+    told: dict[str, Any] = {str(each): report.count(each) for each in Result}
+    if run_on and (begun := probes.request(made, user, run_on)):
+        told |= {"run": len(begun), "device_class": run_on}
+    audit.record(request, "import", made, after=told)
     return made
+
+
+def _run_on(request: TeamRequest) -> str:
+    """Class of the form's devices where its box is ticked; what may not be run is taken in all the same."""
+    if not request.POST.get("run"):
+        return ""
+    try:
+        return probes.check_class(request.POST.get("device_class", ""))
+    except ProbeRefusedError as error:
+        messages.error(request, f"Nothing is run. {error}")
+        return ""
 
 
 def _uploaded(request: TeamRequest) -> tuple[str, bytes | dict[str, bytes]]:
@@ -139,10 +163,14 @@ def report(request: TeamRequest, pk: int) -> HttpResponse:
     """What became of each thing of an import."""
     row = get_object_or_404(WorkloadImport.objects.of_team(request.team).select_related("created_by"), pk=pk)
     found = Outcomes.load(row.report)
+    runs = _runs(row)
     context = {
         "import": row,
         "report": found,
-        "items": [(one.dump() | {"address": _address(request, one)}) for one in found.items],
+        "items": _items(request, found, runs),
+        "is_running": any(run.is_open for run in runs.values()),
+        **_idle(found, runs),
+        "devices": probes.choices(),
         "form": FORMATS[row.format].title if row.format in FORMATS else row.format,
         "counts": [(str(each), found.count(each)) for each in Result],
         "drafts": WorkloadDraft.objects.of_team(request.team)
@@ -174,9 +202,34 @@ def published(request: TeamRequest, row: WorkloadImport) -> list[WorkloadVersion
     return made
 
 
+def _runs(row: WorkloadImport) -> dict[int, WorkloadProbe]:
+    """The newest run of each program, by its place."""
+    rows = WorkloadProbe.objects.filter(upload=row, task="shapes").defer("document").order_by("id")
+    return {run.place: run for run in rows}
+
+
+def _idle(report: Outcomes, runs: Mapping[int, WorkloadProbe]) -> dict[str, int]:
+    """How many programs wait for somebody to have them run, and how many were refused when they ran."""
+    told = [one for one in report.items if one.kind == "probe"]
+    idle = [one.result for place, one in enumerate(told) if place not in runs or not runs[place].is_open]
+    return {"waiting": idle.count(Result.PROBE), "failed": idle.count(Result.REFUSED)}
+
+
+def _items(request: TeamRequest, report: Outcomes, runs: Mapping[int, WorkloadProbe]) -> list[dict[str, Any]]:
+    """Rows of the table: each outcome with its page, and of a program its place and newest run."""
+    wanting, place, rows = probes.wanting(report), 0, []
+    for one in report.items:
+        told: dict[str, Any] = {"address": _address(request, one)}
+        if one.kind == "probe":
+            told |= {"place": place, "run": runs.get(place), "may_run": place in wanting}
+            place += 1
+        rows.append(one.dump() | told)
+    return rows
+
+
 def _address(request: TeamRequest, outcome: Outcome) -> str:
     """Page of the workload as it stands now: a draft becomes a version, or is thrown away."""
-    if not outcome.slug or outcome.kind != "workload":
+    if not outcome.slug or outcome.kind not in imports.MAKE_WORKLOADS:
         return ""
     if WorkloadDraft.objects.of_team(request.team).filter(slug=outcome.slug).exists():
         return reverse("catalog:workload_draft", args=[outcome.slug])

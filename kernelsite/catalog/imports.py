@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from kernelsite.accounts.models import Team
     from search.formats.containers import Item, Upload
     from search.formats.schema import Solution
+    from search.workload import Workload
 
 LIMITS = Limits(files=5_000, total_bytes=64 << 20, items=500)
 """Of an upload to the site; the command line of the search takes more."""
+MAKE_WORKLOADS = ("workload", "probe")
+"""Kinds of things that become workloads, a probe once its program has been run."""
 REMARKS = 500
 """Most remarks of a kind that a report keeps."""
 _TEXT = 500
@@ -74,7 +77,7 @@ class Outcomes(Record):
     dropped: tuple[str, ...] = ()
     """Parts of items that were left out, and why."""
     probes: tuple[Probe, ...] = ()
-    """Programs that have to be run once before they can become workloads."""
+    """Programs that have to be run once before they can become workloads; of each an item of this kind tells, in this order."""
 
     def count(self, result: str) -> int:
         """How many ended so."""
@@ -151,19 +154,8 @@ class _Taker:
     def _workload(self, item: Item) -> Outcome:
         workload = _there(item.workload)
         row, is_new = workload_publish.create_draft(self._team, self._user, workload, self._origin)
-        is_draft = isinstance(row, WorkloadDraft)
-        self._slugs[foreign_name(workload)] = row.slug, is_draft
-        words = f"{len(workload.cases)} cases"
-        if row.slug != workload.name:
-            words += f"; the name {workload.name} was taken" if is_new else ""
-        return Outcome(
-            kind=item.kind,
-            name=workload.title[:200],
-            result=Result.DRAFT if is_new else Result.UNCHANGED,
-            text=words,
-            slug=row.slug,
-            draft=is_draft,
-        )
+        self._slugs[foreign_name(workload)] = row.slug, isinstance(row, WorkloadDraft)
+        return drafted(item.kind, workload, row, is_new=is_new)
 
     def _solution(self, item: Item) -> Outcome:
         solution = _there(item.solution)
@@ -192,6 +184,21 @@ class _Taker:
             text=f"{probe.where}: {probe.problem}"[:_TEXT],
             line=probe.line,
         )
+
+
+def drafted(kind: str, workload: Workload, row: WorkloadDraft | WorkloadVersion, *, is_new: bool) -> Outcome:
+    """What became of a workload, as `workload_publish.create_draft` answered."""
+    words = f"{len(workload.cases)} cases"
+    if row.slug != workload.name:
+        words += f"; the name {workload.name} was taken" if is_new else ""
+    return Outcome(
+        kind=kind,
+        name=workload.title[:200],
+        result=Result.DRAFT if is_new else Result.UNCHANGED,
+        text=words,
+        slug=row.slug,
+        draft=isinstance(row, WorkloadDraft),
+    )
 
 
 def _there(value: _T | None) -> _T:
@@ -246,7 +253,7 @@ def publish(row: WorkloadImport, user: User | None) -> tuple[list[WorkloadVersio
     Returns:
         The versions, and a sentence for each draft that stays one.
     """
-    slugs = [one.slug for one in Outcomes.load(row.report).items if one.draft and one.kind == "workload"]
+    slugs = [one.slug for one in Outcomes.load(row.report).items if one.draft and one.kind in MAKE_WORKLOADS]
     made: list[WorkloadVersion] = []
     left: list[str] = []
     for draft in WorkloadDraft.objects.of_team(row.team).filter(slug__in=slugs).exclude(source=""):

@@ -14,6 +14,7 @@ from django.utils import timezone
 from kernelsite.accounts.models import Team
 from kernelsite.catalog.imported import StartingCandidate, WorkloadImport
 from kernelsite.catalog.library_draft import LibraryDraft
+from kernelsite.catalog.probe import WorkloadProbe
 from kernelsite.catalog.validation import WorkloadValidation
 from kernelsite.catalog.workload_draft import WorkloadDraft
 from search.library import ActionLibrary, shipped_library, shipped_workloads
@@ -28,6 +29,7 @@ __all__ = [
     "StartingCandidate",
     "WorkloadDraft",
     "WorkloadImport",
+    "WorkloadProbe",
     "WorkloadValidation",
     "WorkloadVersion",
     "sync_shipped",

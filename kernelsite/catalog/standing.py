@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from django.db.models import Case, IntegerField, Value, When
 from django.utils import timezone
 
-from kernelsite.catalog.validation import ValidationState, WorkloadValidation
+from kernelsite.catalog.device_job import JobState
+from kernelsite.catalog.validation import WorkloadValidation
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -41,7 +42,7 @@ class Standing:
             return ""
         if self.told is None:
             return "This workload has not been validated. Validate it on its page first."
-        if self.told.state == ValidationState.FAILED:
+        if self.told.state == JobState.FAILED:
             return "The validation of this workload failed: its reference cannot be judged by. See its page."
         if UNTRIED in self.trivial and not self.acknowledged:
             return "Nobody knows what the checks of this workload let pass: its validation could try no wrong program. Validate it again, or acknowledge it on its page."
@@ -69,7 +70,7 @@ def standing(version: WorkloadVersion, device_class: str = "") -> Standing:
 
 def trivial_of(told: WorkloadValidation | None) -> tuple[str, ...]:
     """Names of programs that compute nothing and would pass, by a validation; `UNTRIED` where none was tried."""
-    if told is None or told.record is None or told.state != ValidationState.PASSED:
+    if told is None or told.record is None or told.state != JobState.PASSED:
         return ()
     selftest = told.record.selftest
     return tuple(one.name for one in selftest.trivial) if selftest else (UNTRIED,)

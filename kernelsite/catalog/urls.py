@@ -9,6 +9,7 @@ from kernelsite.catalog import (
     import_pages,
     library_edit,
     library_pages,
+    probe_pages,
     workload_edit,
     workload_pages,
 )
@@ -23,6 +24,8 @@ urlpatterns = [
     path("workloads/import/program/", import_pages.program, name="workload_import_program"),
     path("workloads/imports/<int:pk>/", import_pages.report, name="workload_import_report"),
     path("workloads/imports/<int:pk>/publish/", import_pages.publish, name="workload_import_publish"),
+    path("workloads/imports/<int:pk>/probes/", probe_pages.run, name="probe_run"),
+    path("workloads/imports/<int:pk>/probes/<int:probe>/cancel/", probe_pages.cancel, name="probe_cancel"),
     path("workloads/diff/", workload_pages.difference, name="workload_diff"),
     path("workloads/drafts/<slug:slug>/", workload_edit.draft, name="workload_draft"),
     path("workloads/drafts/<slug:slug>/check/", workload_edit.check, name="workload_check"),

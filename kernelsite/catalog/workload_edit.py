@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from kernelsite.accounts import audit
 from kernelsite.accounts.roles import Act, demand
-from kernelsite.catalog import standing, validations, workload_publish, workload_report
+from kernelsite.catalog import device_jobs, standing, validations, workload_publish, workload_report
 from kernelsite.catalog.highlight import diff
 from kernelsite.catalog.models import WorkloadDraft, WorkloadValidation, WorkloadVersion
 from kernelsite.catalog.validation_panel import device_classes, panel
@@ -130,7 +130,7 @@ def cancel(request: TeamRequest, pk: int) -> HttpResponse:
     """Wait no longer for a validation."""
     team = _writing_team(request)
     row = get_object_or_404(WorkloadValidation.objects.of_team(team).defer("known"), pk=pk)
-    if validations.cancel(row, request.user.get_username()):
+    if device_jobs.cancel(row, request.user.get_username()):
         audit.record(request, "cancel", row)
     else:
         messages.error(request, "The validation was over already.")

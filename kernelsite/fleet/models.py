@@ -36,6 +36,10 @@ class DeviceQuerySet(models.QuerySet["Device"]):
         """Those in use, fit and heard of lately."""
         return self.filter(state=DeviceState.OK, quarantine="", last_seen_at__gt=_silent_since())
 
+    def is_walled(self, device_class: str) -> bool:
+        """Whether every online device of a class runs programs in a sandbox: what strangers wrote runs nowhere else."""
+        return not self.online().filter(device_class=device_class, sandbox__icontains="unsandboxed").exists()
+
     def hello(self, facts: dict[str, Any]) -> Device:
         """Note that a device lives, what it says of itself and what its gauges say; the message is not to be trusted.
 

@@ -107,11 +107,7 @@ def pause_after_refusals(search: Search) -> None:
 
 def is_walled(device_class: str) -> bool:
     """Whether every device of the class runs candidates in a sandbox: what strangers wrote runs nowhere else."""
-    return (
-        not Device.objects.online()
-        .filter(device_class=device_class, sandbox__icontains="unsandboxed")
-        .exists()
-    )
+    return Device.objects.is_walled(device_class)
 
 
 def wait_of(search: Search) -> WaitReason | None:

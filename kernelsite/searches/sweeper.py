@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Q
 from django.utils import timezone
 
-from kernelsite.catalog import validations
+from kernelsite.catalog import device_jobs
 from kernelsite.celery import app
 from kernelsite.searches import attempts, dispatch, ledger, proposals
 from kernelsite.searches.limits import limits, seconds
@@ -43,8 +43,8 @@ class Found:
     resent_drafts: int
     woken_searches: int
     expired_calls: int
-    lost_validations: int
-    resent_validations: int
+    lost_jobs: int
+    resent_jobs: int
 
     @property
     def total(self) -> int:
@@ -62,8 +62,8 @@ def sweep() -> Found:
         resent_drafts=_resend_drafts(now),
         woken_searches=_wake(now),
         expired_calls=_expire_calls(now),
-        lost_validations=validations.lose_expired(),
-        resent_validations=validations.resend(queued_messages),
+        lost_jobs=device_jobs.lose_expired(),
+        resent_jobs=device_jobs.resend(queued_messages),
     )
 
 

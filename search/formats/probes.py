@@ -1,19 +1,22 @@
 """What reading a program could not tell: which line needs a probe, and what a probe found out.
 
 A probe runs the program in a sandbox of a device worker, on the inputs that it makes for itself, and tells the
-shapes. Nothing here runs anything.
+shapes, or where its time goes. Nothing here runs anything.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from search.formats.shapes.values import Array, Unread
 from search.records import Record
+from search.validation import Ending
 from search.workload import DType, Size
 
+ProbeTask = Literal["shapes", "profile"]
+"""Shapes of every case, or the operators of the first by their time."""
 _MOST_DIMENSIONS = 16
 
 
@@ -54,6 +57,33 @@ class Probed(Record):
     weights: dict[str, Seen] = {}
     """By dotted path, in the order of `named_parameters`."""
     outputs: Annotated[tuple[Seen, ...], Field(min_length=1)]
+
+
+class ProbeRequest(Record):
+    """Asks a device worker to run one program. `id` and `token` come back with every message."""
+
+    id: str
+    token: str
+    program: Probe
+    task: ProbeTask
+    device_class: str
+    patience_s: Annotated[float, Field(gt=0)] = 120.0
+    """A program that takes longer hangs."""
+
+
+class ProbeAnswer(Record):
+    """What became of it."""
+
+    ending: Ending
+    """`failed`: the program is at fault."""
+    told: tuple[dict[str, JsonValue], ...] = ()
+    """A `Probed` of each case, or a `search.formats.operators.Operator` of each operator; what a program says, so not to be believed."""
+    message: str = ""
+    """Why it ended otherwise; hostile text."""
+    log: str = ""
+    """The last that the program printed; hostile text."""
+    device: str = ""
+    seconds: Annotated[float, Field(ge=0)] = 0.0
 
 
 def asked(error: Unread) -> str:

@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from kernelsite.accounts.models import AuditEntry, Membership, Team
-from kernelsite.catalog import standing, validations, workload_publish, workload_report
+from kernelsite.catalog import device_jobs, standing, validations, workload_publish, workload_report
+from kernelsite.catalog.device_job import JobState
 from kernelsite.catalog.models import LibraryVersion, WorkloadValidation, WorkloadVersion, sync_shipped
-from kernelsite.catalog.validation import ValidationState
 from kernelsite.fleet.models import Device
 from kernelsite.searches.launch import LaunchError, Options, Order
 from search.records import Environment
@@ -39,7 +39,7 @@ def sent(monkeypatch):
     """What was given to the broker: queue, id, request."""
     found = []
     monkeypatch.setattr(
-        validations.app,
+        device_jobs.app,
         "send_task",
         lambda name, args, queue, task_id: found.append((name, queue, task_id, args[0])),
     )
@@ -115,7 +115,7 @@ def known(workload, ending=Ending.PASSED, survivors=(), no_effect=(), **more):
 
 
 def done(row, found):
-    validations.start(row.pk, row.token)
+    device_jobs.start(WorkloadValidation, row.pk, row.token)
     validations.record(row.pk, row.token, found.dump())
     row.refresh_from_db()
     return row
@@ -145,22 +145,22 @@ def test_asking_twice_waits_for_the_one_under_way(row, team, ada, workload):
 
 
 def test_it_runs_says_what_it_knows_and_passes(row, workload):
-    validations.start(row.pk, row.token)
+    device_jobs.start(WorkloadValidation, row.pk, row.token)
     row.refresh_from_db()
-    assert row.state == ValidationState.RUNNING
+    assert row.state == JobState.RUNNING
     partial = Validation(hash=workload.hash, cases=(CaseRun(case="odd", passed=True, seconds=0.1),))
     validations.hear(row.pk, row.token, partial.dump())
     row = WorkloadValidation.objects.get(pk=row.pk)
     assert [run.case for run in row.record.cases] == ["odd"]
     row = done(row, known(workload))
-    assert (row.state, row.lease_until) == (ValidationState.PASSED, None)
+    assert (row.state, row.lease_until) == (JobState.PASSED, None)
     assert row.finished_at
 
 
 def test_a_start_that_got_lost_is_made_up_by_the_next_word(row, workload):
     validations.hear(row.pk, row.token, Validation(hash=workload.hash).dump())
     row.refresh_from_db()
-    assert row.state == ValidationState.RUNNING
+    assert row.state == JobState.RUNNING
 
 
 @pytest.mark.parametrize("what", ["token", "hash", "unfinished", "cancelled", "twice"])
@@ -173,8 +173,8 @@ def test_what_nobody_waits_for_is_dropped(row, workload, what):
     if what == "unfinished":
         found = found.model_copy(update={"ending": None})
     if what == "cancelled":
-        assert validations.cancel(row, "ada")
-        assert not validations.cancel(row, "ada")
+        assert device_jobs.cancel(row, "ada")
+        assert not device_jobs.cancel(row, "ada")
     if what == "twice":
         done(row, known(workload, Ending.FAILED, message="first"))
     before = WorkloadValidation.objects.values().get(pk=row.pk)
@@ -186,39 +186,39 @@ def test_a_worker_that_dies_is_followed_by_another_attempt(
     row, sent, workload, django_capture_on_commit_callbacks
 ):
     first = row.token
-    validations.start(row.pk, first)
-    assert validations.lose_expired() == 0
+    device_jobs.start(WorkloadValidation, row.pk, first)
+    assert device_jobs.lose_expired() == 0
     late(row)
     with django_capture_on_commit_callbacks(execute=True):
-        assert validations.lose_expired() == 1
-    assert validations.lose_expired() == 0
+        assert device_jobs.lose_expired() == 1
+    assert device_jobs.lose_expired() == 0
     row.refresh_from_db()
-    assert (row.state, row.attempt) == (ValidationState.QUEUED, 2)
+    assert (row.state, row.attempt) == (JobState.QUEUED, 2)
     assert sent[-1][2] == f"validation-{row.pk}-2"
     assert sent[-1][3]["token"] == row.token != first
     validations.record(row.pk, first, known(workload).dump())
     row.refresh_from_db()
-    assert row.state == ValidationState.QUEUED, "the dead worker's word counts no more"
-    assert done(row, known(workload)).state == ValidationState.PASSED
+    assert row.state == JobState.QUEUED, "the dead worker's word counts no more"
+    assert done(row, known(workload)).state == JobState.PASSED
 
 
 def test_it_is_given_up_after_some_attempts(row, workload):
-    for _ in range(validations.ATTEMPTS):
+    for _ in range(device_jobs.ATTEMPTS):
         row = done(row, known(workload, Ending.INFRA, message="no memory"))
-    assert row.state == ValidationState.CANCELLED
+    assert row.state == JobState.CANCELLED
     assert "given up after 4 attempts: no memory" in row.note
     assert standing.counting(row.team, row.hash) is None
 
 
 def test_a_message_that_the_broker_lost_is_sent_again(row, sent):
-    assert validations.resend(lambda queue: ()) == 0, "too early"
+    assert device_jobs.resend(lambda queue: ()) == 0, "too early"
     late(row)
-    assert validations.resend(lambda queue: {f"validation-{row.pk}-1"}) == 0
-    assert validations.resend(lambda queue: ()) == 1
+    assert device_jobs.resend(lambda queue: {f"validation-{row.pk}-1"}) == 0
+    assert device_jobs.resend(lambda queue: ()) == 1
     assert len(sent) == 2
-    validations.start(row.pk, row.token)
+    device_jobs.start(WorkloadValidation, row.pk, row.token)
     late(row)
-    assert validations.resend(lambda queue: ()) == 0
+    assert device_jobs.resend(lambda queue: ()) == 0
 
 
 # What it says about searches ----------------------------------------------------------------------
@@ -246,7 +246,7 @@ def library(db):
 
 def test_no_search_before_a_validation(library, team, version, row, workload):
     assert "workload: This workload has not been validated" in refusal(team, version)
-    validations.start(row.pk, row.token)
+    device_jobs.start(WorkloadValidation, row.pk, row.token)
     assert "has not been validated" in refusal(team, version)
     done(row, known(workload))
     assert refusal(team, version) == ""

@@ -21,8 +21,8 @@ from grown import grow
 from permission_table import PERSONAS, ROLES, SOCKETS, TABLE
 
 from kernelsite.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Scope, Team
-from kernelsite.catalog import library_publish, validations, workload_publish
-from kernelsite.catalog.models import WorkloadDraft, WorkloadImport
+from kernelsite.catalog import imports, library_publish, probes, validations, workload_publish
+from kernelsite.catalog.models import WorkloadDraft
 from kernelsite.compare.models import Comparison, SavedSet, SavedView
 from kernelsite.endpoints.models import ModelEndpoint, Price
 from kernelsite.notices.models import Delivery, Notice, Webhook
@@ -37,6 +37,7 @@ from kernelsite.shares.kinds import KINDS
 from kernelsite.shares.models import GuestMinute, Share
 from search.agents.llm.outcomes import Attempt, Message, ModelRequest
 from search.workload import shipped_workload
+from tests.kernelsite.workload_texts import PICKS
 
 HEAD = "name: small\nversion: '1'\ntitle: Small\n"
 ACTION = """\
@@ -108,6 +109,7 @@ def world(launch, team, device, people, alice):
     ours = {name: text.replace("small", "ours") for name, text in SMALL.items()}
     library_publish.publish(library_publish.new_draft(team, alice, "ours", ours), alice)
     validation = workloads_of(team, alice)
+    upload, probe = import_of(team, alice)
     webhook = Webhook(team=team, name="chat", events=["record"])
     webhook.seal("http://127.0.0.1:9/x", new_secret())
     webhook.save()
@@ -128,9 +130,8 @@ def world(launch, team, device, people, alice):
         "validation": validation.pk,
         "endpoint": endpoint.pk,
         "price": price.pk,
-        "import": WorkloadImport.objects.create(
-            team=team, name="set", format="kernelsite", report={"items": []}
-        ).pk,
+        "import": upload.pk,
+        "probe": probe.pk,
         "invitation": invitation.pk,
         "secret": secret,
         "team": team.pk,
@@ -168,6 +169,13 @@ def workloads_of(team, user):
         workload_publish.create_draft(team, user, workload, "a file")
     row = workload_publish.publish(WorkloadDraft.objects.get(slug="rows"), user)
     return validations.request(team, user, row.record, row.slug, "h200")[0]
+
+
+def import_of(team, user):
+    """An import of two programs that only a run explains; the second waits for a device."""
+    upload = imports.take(team, user, {"first.py": PICKS, "second.py": PICKS}, "set")
+    (probe,) = probes.request(upload, user, "cpu", [1])
+    return upload, probe
 
 
 def reviewed(search, user):
