@@ -307,7 +307,7 @@ class LaunchForm(forms.Form):
     def _asks_for_edits(data: dict[str, Any]) -> bool:
         """A model does, and the replay of a search that did; shipped transcripts were recorded without."""
         recorded = data["agent"] == REPLAY and data["transcript"].startswith("search:")
-        return data["agent"] == METERED or recorded
+        return bool(data["agent"] == METERED or recorded)
 
     def order(self, team: Team, user: User | None) -> Order:
         """What a valid form asks for.
