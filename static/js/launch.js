@@ -87,8 +87,8 @@ function summarise() {
   setText($('[data-summary="queue"]'), queue(device));
   setText($('[data-summary="calls"]'), spending(arms * seedCount, evaluations));
   setText($("#cli"), `python manage.py run_search --workload ${facts.workloads[value("workload")]} --strategy ${mode === "compare" ? "two_stage" : mode} --device ${device} --budget ${evaluations} --seed ${value("seeds").trim().split(/\D/)[0]}${agentWords()} --json`);
-  // A model's key is not for a command line that is shown.
-  $("[data-cli-box]").hidden = value("agent") === "llm" || value("transcript").startsWith("search:");
+  // A model's key is not for a command line that is shown, and programs of the team are in no file there.
+  $("[data-cli-box]").hidden = value("agent") === "llm" || value("transcript").startsWith("search:") || Boolean($("[name=starting]:checked", form));
 }
 
 for (const button of $$("[data-preset]")) {
