@@ -100,7 +100,9 @@ def _probed(document: dict[str, Any], court: Court) -> dict[str, Any]:
         told = probe(Probe.load(document["probe"]), document["task"], court, document["patience_s"])
     except RejectedError as error:
         is_late = error.status in {EvaluationStatus.TIMEOUT, EvaluationStatus.HANG}
-        words = f"the program did not finish within {document['patience_s']:g} s" if is_late else error.message
+        words = (
+            f"the program did not finish within {document['patience_s']:g} s" if is_late else error.message
+        )
         return {"event": "refused", "message": words, "log": error.log[-LOG_SHOWN:]}
     except InfrastructureError as error:
         return {"event": "refused", "message": str(error), "is_ours": True}

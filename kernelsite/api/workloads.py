@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
 
     from kernelsite.catalog.models import VersionQuerySet
+    from search.formats.probes import ProbeTask
 
 router = Router(tags=["workloads"])
 UNPROCESSABLE, CONFLICT, TOO_LARGE = 422, 409, 413
@@ -59,6 +60,13 @@ class ImportOptions(Schema):
         Field(
             max_length=50,
             description="device class that runs the programs which only a run explains; none are run where it is left out",
+        ),
+    ] = ""
+    profile_on: Annotated[
+        str,
+        Field(
+            max_length=50,
+            description="device class that ranks the operators of Python programs; none are ranked where it is left out",
         ),
     ] = ""
 
@@ -98,8 +106,9 @@ def take_in(
         raise HttpError(TOO_LARGE, f"longer than {LIMITS.total_bytes} bytes")
     name = file.name or "upload"
     try:
-        run_on = check_class(options.run_on) if options.run_on else ""
-        made = import_pages.take(request, request.team, file.read(), name, options.format, run_on)
+        asked: dict[ProbeTask, str] = {"shapes": options.run_on, "profile": options.profile_on}
+        on = {task: check_class(wanted) for task, wanted in asked.items() if wanted}
+        made = import_pages.take(request, request.team, file.read(), name, options.format, on)
     except (UploadError, ProbeRefusedError) as error:
         raise HttpError(UNPROCESSABLE, str(error)) from error
     told = _import(made)

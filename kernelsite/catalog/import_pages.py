@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from kernelsite.accounts.middleware import TeamRequest
     from kernelsite.accounts.models import Team
+    from search.formats.probes import ProbeTask
 
 UNPROCESSABLE = 422
 SHOWN = 20
@@ -51,7 +52,8 @@ def take_in(request: TeamRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             name, given = _uploaded(request)
-            made = take(request, team, given, name, form, _run_on(request))
+            on = {task: _class_for(request, box) for task, box in probes.VERBS.items()}
+            made = take(request, team, given, name, form, on)
             return redirect(made)
         except UploadError as error:
             problem = error
@@ -68,7 +70,12 @@ def take_in(request: TeamRequest) -> HttpResponse:
 
 
 def take(
-    request: TeamRequest, team: Team, given: bytes | dict[str, bytes], name: str, form: str, run_on: str = ""
+    request: TeamRequest,
+    team: Team,
+    given: bytes | dict[str, bytes],
+    name: str,
+    form: str,
+    on: Mapping[ProbeTask, str],
 ) -> WorkloadImport:
     """Take in an upload in the name of a request, and write so to the trail.
 
@@ -78,7 +85,8 @@ def take(
         given: content of a file, or files by path.
         name: of the file or folder.
         form: name of its format; recognised where it is empty.
-        run_on: class of the devices on which programs are run that only a run explains; none are where it is empty.
+        on: device class by what is asked of programs: shapes of those that only a run explains, or operators of all;
+            none are run where it is empty.
 
     Raises:
         UploadError: there is nothing to take.
@@ -87,15 +95,16 @@ def take(
     made = imports.take(team, user, given, name, form)
     report = Outcomes.load(made.report)
     told: dict[str, Any] = {str(each): report.count(each) for each in Result}
-    if run_on and (begun := probes.request(made, user, run_on)):
-        told |= {"run": len(begun), "device_class": run_on}
+    for task, wanted in on.items():
+        if wanted and (begun := probes.request(made, user, wanted, task=task)):
+            told |= {probes.VERBS[task]: len(begun), "device_class": wanted}
     audit.record(request, "import", made, after=told)
     return made
 
 
-def _run_on(request: TeamRequest) -> str:
-    """Class of the form's devices where its box is ticked; what may not be run is taken in all the same."""
-    if not request.POST.get("run"):
+def _class_for(request: TeamRequest, box: str) -> str:
+    """Class of the form's devices where a box of it is ticked; what may not be run is taken in all the same."""
+    if not request.POST.get(box):
         return ""
     try:
         return probes.check_class(request.POST.get("device_class", ""))
@@ -163,12 +172,13 @@ def report(request: TeamRequest, pk: int) -> HttpResponse:
     """What became of each thing of an import."""
     row = get_object_or_404(WorkloadImport.objects.of_team(request.team).select_related("created_by"), pk=pk)
     found = Outcomes.load(row.report)
-    runs = _runs(row)
+    runs, profiled = _runs(row, "shapes"), _runs(row, "profile")
     context = {
         "import": row,
         "report": found,
         "items": _items(request, found, runs),
-        "is_running": any(run.is_open for run in runs.values()),
+        "programs": [(place, one, profiled.get(place)) for place, one in enumerate(found.programs)],
+        "is_running": any(run.is_open for run in (*runs.values(), *profiled.values())),
         **_idle(found, runs),
         "devices": probes.choices(),
         "form": FORMATS[row.format].title if row.format in FORMATS else row.format,
@@ -202,9 +212,9 @@ def published(request: TeamRequest, row: WorkloadImport) -> list[WorkloadVersion
     return made
 
 
-def _runs(row: WorkloadImport) -> dict[int, WorkloadProbe]:
+def _runs(row: WorkloadImport, task: ProbeTask) -> dict[int, WorkloadProbe]:
     """The newest run of each program, by its place."""
-    rows = WorkloadProbe.objects.filter(upload=row, task="shapes").defer("document").order_by("id")
+    rows = WorkloadProbe.objects.filter(upload=row, task=task).defer("document").order_by("id")
     return {run.place: run for run in rows}
 
 

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 LIMITS = Limits(files=5_000, total_bytes=64 << 20, items=500)
 """Of an upload to the site; the command line of the search takes more."""
-MAKE_WORKLOADS = ("workload", "probe")
-"""Kinds of things that become workloads, a probe once its program has been run."""
+PROGRAMS = 300
+"""Most programs of an import whose operators can be ranked."""
+MAKE_WORKLOADS = ("workload", "probe", "operator")
+"""Kinds of things that become workloads: a probe once its program has been run, an operator of one that was profiled."""
 REMARKS = 500
 """Most remarks of a kind that a report keeps."""
 _TEXT = 500
@@ -56,7 +58,7 @@ class Outcome(Record):
     """One thing of an upload."""
 
     kind: str
-    """`workload`, `solution`, `probe`, or `file` for what is none."""
+    """`workload`, `solution`, `probe`, `operator` of a program, or `file` for what is none."""
     name: str
     result: Result
     text: str = ""
@@ -78,6 +80,9 @@ class Outcomes(Record):
     """Parts of items that were left out, and why."""
     probes: tuple[Probe, ...] = ()
     """Programs that have to be run once before they can become workloads; of each an item of this kind tells, in this order."""
+
+    programs: tuple[Probe, ...] = ()
+    """Programs whose operators a run would rank."""
 
     def count(self, result: str) -> int:
         """How many ended so."""
@@ -111,6 +116,7 @@ def take(
             f"{one.where}: {one.text}"[:_TEXT] for one in upload.report.dropped[:REMARKS] if not one.whole
         ),
         probes=tuple(item.probe for item in upload.items if item.probe is not None),
+        programs=upload.programs[:PROGRAMS],
     )
     return WorkloadImport.objects.create(
         team=team, created_by=user, name=name[:200] or "upload", format=upload.format, report=outcomes.dump()
@@ -188,7 +194,7 @@ class _Taker:
 
 def drafted(kind: str, workload: Workload, row: WorkloadDraft | WorkloadVersion, *, is_new: bool) -> Outcome:
     """What became of a workload, as `workload_publish.create_draft` answered."""
-    words = f"{len(workload.cases)} cases"
+    words = f"{len(workload.cases)} case{'s'[: len(workload.cases) != 1]}"
     if row.slug != workload.name:
         words += f"; the name {workload.name} was taken" if is_new else ""
     return Outcome(

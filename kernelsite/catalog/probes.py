@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import DatabaseError, IntegrityError, transaction
 
-from kernelsite.catalog import device_jobs, imports, workload_publish
+from kernelsite.catalog import device_jobs, imports, profiles, workload_publish
 from kernelsite.catalog.device_job import JobState
 from kernelsite.catalog.imports import Outcome, Outcomes, Result
 from kernelsite.catalog.models import WorkloadImport, WorkloadProbe
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
     from django.contrib.auth.models import User
 
-    from search.formats.probes import Probe
+    from search.formats.probes import Probe, ProbeTask
 
 log = logging.getLogger(__name__)
 
 _TEXT = 500
 RECORDED = "recorded"
+VERBS: dict[ProbeTask, str] = {"shapes": "run", "profile": "profile"}
+"""What the audit trail and the form call each."""
 
 
 class ProbeRefusedError(ValueError):
@@ -66,7 +68,11 @@ def wanting(report: Outcomes) -> list[int]:
 
 
 def request(
-    upload: WorkloadImport, user: User | None, device_class: str, places: Sequence[int] | None = None
+    upload: WorkloadImport,
+    user: User | None,
+    device_class: str,
+    places: Sequence[int] | None = None,
+    task: ProbeTask = "shapes",
 ) -> list[WorkloadProbe]:
     """Have programs of an import run on a device class; those under way already are left alone.
 
@@ -74,7 +80,9 @@ def request(
         upload: the import.
         user: who asks.
         device_class: `check_class` has seen it.
-        places: of the programs in the report; None for those that have not been run so far.
+        places: of the programs in the report's `probes`, or its `programs` where they are profiled; None for those
+            that have not been run so far.
+        task: what is asked of them.
 
     Returns:
         The runs that this call began.
@@ -83,18 +91,26 @@ def request(
         ProbeRefusedError: there is no such program, or it is a workload already.
     """
     report = Outcomes.load(upload.report)
+    programs = report.probes if task == "shapes" else report.programs
+    may = wanting(report) if task == "shapes" else range(len(programs))
     if places is None:
-        told = [one for one in report.items if one.kind == "probe"]
-        places = [place for place in wanting(report) if told[place].result is Result.PROBE]
-    if not set(places) <= set(wanting(report)):
+        places = [place for place in may if place not in _run_before(upload, task)]
+    if not set(places) <= set(may):
         raise ProbeRefusedError("There is no such program, or it is a workload already.")
-    begun = (_begin(upload, user, device_class, place, report.probes[place]) for place in places)
+    begun = (_begin(upload, user, device_class, (task, place, programs[place])) for place in places)
     return [row for row in begun if row is not None]
 
 
+def _run_before(upload: WorkloadImport, task: ProbeTask) -> set[int]:
+    """Places of the programs that have told something, or wait to be asked."""
+    rows = WorkloadProbe.objects.filter(upload=upload, task=task)
+    return set(rows.exclude(state=JobState.CANCELLED).values_list("place", flat=True))
+
+
 def _begin(
-    upload: WorkloadImport, user: User | None, device_class: str, place: int, program: Probe
+    upload: WorkloadImport, user: User | None, device_class: str, wanted: tuple[ProbeTask, int, Probe]
 ) -> WorkloadProbe | None:
+    task, place, program = wanted
     document = program.dump()
     try:
         with transaction.atomic():
@@ -102,7 +118,7 @@ def _begin(
                 team=upload.team,
                 upload=upload,
                 place=place,
-                task="shapes",
+                task=task,
                 hash=content_hash(document),
                 document=document,
                 device_class=device_class,
@@ -131,12 +147,22 @@ def record(pk: int, token: str, answer: dict[str, Any]) -> None:
     with transaction.atomic():
         # The import first: several programs of it may be done at the same moment.
         upload = WorkloadImport.objects.select_for_update().get(pk=row.upload_id)
-        outcome, changed = _finished(row, upload, found)
-        passed = outcome.result is not Result.REFUSED
-        if device_jobs.end(row, JobState.PASSED if passed else JobState.FAILED, found.dump()):
-            _write(upload, row.place, outcome, changed)
-        else:
+        ended = _profiled(row, found) if row.task == "profile" else _shaped(row, upload, found)
+        if not ended:
             transaction.set_rollback(True)
+
+
+def _profiled(row: WorkloadProbe, found: ProbeAnswer) -> bool:
+    found = profiles.checked(found)
+    passed = found.ending is Ending.PASSED
+    return device_jobs.end(row, JobState.PASSED if passed else JobState.FAILED, found.dump())
+
+
+def _shaped(row: WorkloadProbe, upload: WorkloadImport, found: ProbeAnswer) -> bool:
+    outcome, changed = _finished(row, upload, found)
+    passed = outcome.result is not Result.REFUSED
+    _write(upload, row.place, outcome, changed)
+    return device_jobs.end(row, JobState.PASSED if passed else JobState.FAILED, found.dump())
 
 
 def _finished(row: WorkloadProbe, upload: WorkloadImport, found: ProbeAnswer) -> tuple[Outcome, list[str]]:

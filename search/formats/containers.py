@@ -72,6 +72,8 @@ class Upload:
     report: Report
     faults: tuple[Fault, ...]
     """Items that were not taken."""
+    programs: tuple[Probe, ...] = ()
+    """Programs whose operators a run would rank."""
 
 
 def read_upload(
@@ -116,7 +118,7 @@ def read_upload(
     if not items:
         fault = faults[0] if faults else Fault(kind=Kind.EMPTY, where=name, text="there is nothing in it")
         raise UploadError(fault.kind, fault.text, fault.where, fault.line)
-    return Upload(found.name, tuple(items), report, tuple(faults))
+    return Upload(found.name, tuple(items), report, tuple(faults), collection.programs)
 
 
 def _placed(error: FormatError) -> str:

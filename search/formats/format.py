@@ -121,6 +121,8 @@ class Collection:
     """Results from elsewhere. They were taken on another clock, so they never become evaluations of ours."""
     probes: tuple[Probe, ...] = ()
     """Programs that have to be run once before they can become workloads."""
+    programs: tuple[Probe, ...] = ()
+    """Programs whose operators a run would rank, whether or not their text told all shapes."""
 
 
 @dataclass(frozen=True)

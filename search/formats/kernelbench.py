@@ -71,6 +71,7 @@ def parse(files: Files) -> tuple[Collection, Report]:
     notes, first = Notes(), None
     workloads: dict[str, Workload] = {}
     probes: list[Probe] = []
+    programs: list[Probe] = []
     paths = sorted(path for path, content in files.items() if _is_problem(path, content))
     check_count(paths)
     for path in paths:
@@ -84,6 +85,7 @@ def parse(files: Files) -> tuple[Collection, Report]:
             notes.refuse(path, error)
             continue
         notes.add(found)
+        programs.append(_program_to_run(path, check_source(path, files[path])))
         if isinstance(made, Probe):
             probes.append(made)
         else:
@@ -91,7 +93,10 @@ def parse(files: Files) -> tuple[Collection, Report]:
     solutions = list(_solutions(files, workloads, notes))
     if not workloads and not probes:
         raise first or FormatError(f"no {TITLE} file: none defines Model and get_inputs")
-    return Collection(tuple(workloads.values()), tuple(solutions), probes=tuple(probes)), notes.report()
+    held = Collection(
+        tuple(workloads.values()), tuple(solutions), probes=tuple(probes), programs=tuple(programs)
+    )
+    return held, notes.report()
 
 
 def _solutions(files: Files, workloads: Mapping[str, Workload], notes: Notes) -> Iterator[FlashInferSolution]:
@@ -120,14 +125,14 @@ def read(path: str, content: bytes, notes: Notes) -> Workload | Probe:
         return assemble(_program(name, path, text, tree), _noted(path, tree, notes))
     except Unread as error:
         notes.ask(path, asked(error))
-        return Probe(
-            format=NAME,
-            name=name,
-            where=path,
-            line=error.line,
-            problem=error.problem,
-            files={path.rsplit("/", 1)[-1]: text},
-        )
+        return _program_to_run(path, text, error)
+
+
+def _program_to_run(path: str, text: str, error: Unread | None = None) -> Probe:
+    file = path.rsplit("/", 1)[-1]
+    line, problem = (error.line, error.problem) if error else (None, "")
+    name = file.removesuffix(".py")
+    return Probe(format=NAME, name=name, where=path, line=line, problem=problem, files={file: text})
 
 
 def finish(probe: Probe, cases: Sequence[Probed], notes: Notes) -> Workload:

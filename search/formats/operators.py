@@ -53,6 +53,18 @@ class Operator(Record):
     seconds: Annotated[float, Field(ge=0)]
 
     @property
+    def microseconds(self) -> float:
+        """Of all its calls in one call of the program."""
+        return self.seconds * 1e6
+
+    @property
+    def takes(self) -> str:
+        """Shapes and types of its tensors, for people."""
+        arguments = [*self.args, *self.named.values()]
+        told = [(one.shape, one.dtype) for one in arguments if one.shape is not None and one.dtype]
+        return ", ".join(f"{'x'.join(map(str, shape)) or 'scalar'} {dtype}" for shape, dtype in told)
+
+    @property
     def is_view(self) -> bool:
         """Whether it computes nothing."""
         return bool(_VIEWS.match(self.name))
@@ -70,6 +82,11 @@ class Ranked(Record):
     """Name of the workload; empty where it cannot become one."""
     why: str = ""
     """Why not."""
+
+    @property
+    def twice(self) -> float:
+        """Speed-up of the whole program by a kernel that is twice as fast."""
+        return 1 / (1 - self.share / 2)
 
 
 def rank(told: Sequence[JsonValue], name: str, most: int = 5) -> tuple[list[Ranked], list[Workload]]:

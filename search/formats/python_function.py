@@ -105,6 +105,7 @@ def parse(files: Files) -> tuple[Collection, Report]:
     notes, first = Notes(), None
     workloads: dict[str, Workload] = {}
     probes: list[Probe] = []
+    programs: list[Probe] = []
     paths = sorted(path for path in files if path.endswith(_ENDING))
     check_count(paths)
     for path in paths:
@@ -116,13 +117,15 @@ def parse(files: Files) -> tuple[Collection, Report]:
             first = first or error
             notes.refuse(path, error)
             continue
+        programs.append(_program_to_run(files, path))
         if isinstance(made, Probe):
             probes.append(made)
         else:
             workloads[made.name] = made
     if not workloads and not probes:
         raise first or FormatError(f"no file ends in {_ENDING}")
-    return Collection(workloads=tuple(workloads.values()), probes=tuple(probes)), notes.report()
+    held = Collection(workloads=tuple(workloads.values()), probes=tuple(probes), programs=tuple(programs))
+    return held, notes.report()
 
 
 def _read(files: Files, path: str, notes: Notes) -> Workload | Probe:
@@ -142,9 +145,16 @@ def _read(files: Files, path: str, notes: Notes) -> Workload | Probe:
         return assemble(_program(name, source, text, described), notes)
     except Unread as error:
         notes.ask(source, asked(error))
-        plain = described.model_dump_json(exclude_unset=True)
-        kept = {f"{name}.py": text, f"{name}{_ENDING}": plain}
-        return Probe(format=NAME, name=name, where=source, line=error.line, problem=error.problem, files=kept)
+        return _program_to_run(files, path, error)
+
+
+def _program_to_run(files: Files, path: str, error: Unread | None = None) -> Probe:
+    source = path.removesuffix(_ENDING) + ".py"
+    name = source.rsplit("/", 1)[-1].removesuffix(".py")
+    described = read_record(Described, files[path], path).model_dump_json(exclude_unset=True)
+    kept = {f"{name}.py": check_source(source, files[source]), f"{name}{_ENDING}": described}
+    line, problem = (error.line, error.problem) if error else (None, "")
+    return Probe(format=NAME, name=name, where=source, line=line, problem=problem, files=kept)
 
 
 def finish(probe: Probe, cases: Sequence[Probed], notes: Notes) -> Workload:

@@ -10,7 +10,7 @@ from kernelsite.catalog import tasks
 from kernelsite.catalog.models import WorkloadDraft, WorkloadProbe
 from search.formats.probes import ProbeAnswer
 from search.validation import Ending
-from tests.kernelsite.workload_texts import PICKS
+from tests.kernelsite.workload_texts import OPERATOR, PICKS
 
 TOLD = {"inputs": {"x": {"shape": [64, 128]}}, "outputs": [{"shape": [6, 1]}, {"shape": [64, 128]}]}
 
@@ -64,3 +64,22 @@ def test_what_cannot_be_run_is_refused_in_words(take, call, site):
     site.save()
     assert "no sandbox" in call("post", path, {}).json()["detail"]
     assert call("post", path, {}, scopes=("read",)).status_code == 403
+
+
+def test_operators_are_ranked_and_made_drafts(take, call):
+    made = take(profile_on="cpu").json()
+    row = WorkloadProbe.objects.get()
+    path = f"/workloads/imports/{made['id']}/probes/{row.pk}/operators"
+    assert call("get", path).json() == []
+    answer = ProbeAnswer(ending=Ending.PASSED, told=(OPERATOR,)).dump()
+    tasks.probe_record(str(row.pk), row.token, answer)
+    (one,) = call("get", path).json()
+    assert (one["name"], one["offered"], one["calls"]) == ("aten.relu.default", "picks_relu_64x128", 2.0)
+    assert one["microseconds"] == pytest.approx(300)
+    assert call("post", path, {"operators": ["other"]}).status_code == 409
+    for result in ("draft", "unchanged"):
+        (told,) = call("post", path, {"operators": [one["offered"]]}).json()
+        assert (told["kind"], told["result"], told["slug"]) == ("operator", result, "picks_relu_64x128")
+    report = call("get", f"/workloads/imports/{made['id']}").json()["report"]
+    assert [each["kind"] for each in report["items"]] == ["probe", "operator"]
+    assert call("post", f"/workloads/imports/{made['id']}/probes", {"task": "profile"}).json() == []

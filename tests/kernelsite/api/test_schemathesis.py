@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from kernelsite.accounts.models import Scope
 from kernelsite.api import waiting
 from kernelsite.api.routes import api
-from kernelsite.catalog.models import WorkloadImport
+from kernelsite.catalog import imports, probes
 from kernelsite.searches.models import Search
+from tests.kernelsite.workload_texts import PICKS
 
 FIELDS = {"method", "url", "params", "json", "data", "files"}
 """Of a request, beside its headers."""
@@ -43,8 +44,10 @@ def known(call, site, team, monkeypatch):
     monkeypatch.setattr(waiting, "LONGEST_S", 0)
     search = call("post", "/searches", BODY).json()["id"]
     assert Search.objects.get().pk == search
-    made = WorkloadImport.objects.create(team=team, name="set", format="kernelsite", report={"items": []})
-    return {"search_id": search, "device_id": site.pk, "import_id": made.pk, "slug": "softmax"}
+    made = imports.take(team, None, {"first.py": PICKS}, "set")
+    (run,) = probes.request(made, None, "cpu", task="profile")
+    ids = {"import_id": made.pk, "probe_id": run.pk}
+    return {"search_id": search, "device_id": site.pk, "slug": "softmax", **ids}
 
 
 @pytest.fixture

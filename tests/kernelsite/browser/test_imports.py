@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
+from playwright.sync_api import expect
 from test_shell import findings
 
 from search.formats import FORMATS, Collection
 from search.workload import shipped_workload
+from tests.kernelsite.workload_texts import PICKS
 
 pytestmark = pytest.mark.browser
 
 PHONE = {"width": 390, "height": 844}
+PATIENCE_MS = 60_000
 SOLUTION = {
     "name": "blocked softmax",
     "author": "somebody",
@@ -75,3 +78,40 @@ def test_a_bad_archive_is_refused_in_words_on_a_phone_without_scripts(
     assert "damaged" in page.get_by_role("alert").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.screenshot(path=artifacts / "import-refused-phone.png", full_page=True)
+
+
+def test_what_only_a_run_can_tell_is_run_on_the_worker_and_its_operators_are_ranked(
+    open_page, artifacts, tmp_path
+):
+    (tmp_path / "picks.py").write_bytes(PICKS)
+    (tmp_path / "fails.py").write_bytes(PICKS.replace(b"[torch.rand(64, 128)]", b"open('/etc/shadow')"))
+    page = open_page("/workloads/import/")
+    page.get_by_label("Files").set_input_files([tmp_path / "picks.py", tmp_path / "fails.py"])
+    page.get_by_label("Run what has to be run").check()
+    assert findings(page) == []
+    page.screenshot(path=artifacts / "import-run-form.png", full_page=True)
+    page.get_by_role("button", name="Import").click()
+
+    # The report fills in by itself; nobody loads it again.
+    items = page.locator("#import-items tbody tr")
+    expect(items.filter(has_text="picks").locator(".pill")).to_have_text("draft", timeout=PATIENCE_MS)
+    expect(items.filter(has_text="fails").locator(".pill")).to_have_text("refused", timeout=PATIENCE_MS)
+    expect(items.filter(has_text="fails")).to_contain_text("/etc/shadow")
+    page.get_by_role("button", name="Publish 1 draft").wait_for()
+    assert findings(page) == []
+    page.screenshot(path=artifacts / "import-run-report.png", full_page=True)
+
+    program = page.locator("#import-programs li").filter(has_text="picks.py")
+    program.get_by_role("button", name="Rank its operators").click()
+    expect(program.locator(".pill")).to_have_text("passed", timeout=PATIENCE_MS)
+    program.get_by_role("link", name="Operators").click()
+    softmax = page.locator("#operators tbody tr").filter(has_text="_softmax")
+    expect(softmax.get_by_role("checkbox")).to_be_checked()
+    assert findings(page) == []
+    page.screenshot(path=artifacts / "operators.png", full_page=True)
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.screenshot(path=artifacts / "operators-phone.png", full_page=True)
+    page.get_by_role("button", name="Make workloads of the chosen").click()
+    expect(page.locator("#import-items")).to_contain_text("picks__softmax_64x128")
+    page.screenshot(path=artifacts / "import-run-phone.png", full_page=True)

@@ -18,7 +18,7 @@ from kernelsite.catalog.probes import ProbeRefusedError
 from kernelsite.fleet.models import Device
 from search.formats.probes import ProbeAnswer, ProbeRequest
 from search.validation import Ending
-from tests.kernelsite.workload_texts import PICKS
+from tests.kernelsite.workload_texts import OPERATOR, PICKS
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +103,7 @@ def test_a_program_is_sent_with_its_files_and_becomes_a_draft(row, sent, member,
     }  # fmt: skip
 
     page = member.get(row.upload.get_absolute_url()).content.decode()
-    assert page.count('data-refresh="2"') == 4
+    assert page.count('data-refresh="2"') == 5
     assert "Run it" not in page
     tasks.probe_started(str(row.pk), row.token)
     tasks.probe_alive(str(row.pk), row.token)
@@ -256,3 +256,68 @@ def test_a_run_is_the_team_s(row, client):
     address = f"{row.upload.get_absolute_url()}probes/"
     assert client.post(address).status_code == 404
     assert client.post(f"{address}{row.pk}/cancel/").status_code == 404
+
+
+def operator(name, seconds, **more):
+    return OPERATOR | {"name": f"aten.{name}.default", "seconds": seconds} | more
+
+
+@pytest.fixture
+def profile(member, django_capture_on_commit_callbacks):
+    """A profile under way, asked for with the upload."""
+    with django_capture_on_commit_callbacks(execute=True):
+        upload(
+            member, ("double.py", PICKS.replace(b"torch.nonzero(torch.ones(6)).float()", b"x")), profile="1"
+        )
+    return WorkloadProbe.objects.get()
+
+
+def test_a_module_s_operators_are_ranked_and_the_chosen_ones_become_drafts(profile, sent, member):
+    assert ProbeRequest.load(sent[0][3]).task == "profile"
+    assert item().result == "draft", "its text told the shapes"
+    assert AuditEntry.objects.get().after["profile"] == 1
+    view = {"name": "aten.view.default", "args": [{"shape": [8192]}], "seconds": 1e-5}
+    told = [operator("relu", 1e-4), operator("_softmax", 3e-4), OPERATOR | view]
+    tasks.probe_record(str(profile.pk), profile.token, answer(*told))
+    address = f"{profile.upload.get_absolute_url()}probes/{profile.pk}/"
+    assert address in member.get(profile.upload.get_absolute_url()).content.decode()
+    page = member.get(address)
+    rows = page.context["ranked"]
+    assert [one.operator.name for one in rows] == [
+        "aten._softmax.default", "aten.relu.default", "aten.view.default"
+    ]  # fmt: skip
+    assert rows[0].share == pytest.approx(3e-4 / 4.1e-4)
+    assert (rows[0].twice, rows[0].limit) == (pytest.approx(1.577, abs=1e-3), pytest.approx(3.727, abs=1e-3))
+    text = page.content.decode()
+    assert text.count(" checked") == 2
+    assert "it computes nothing" in text
+    assert "64x128 float32" in text
+
+    for _ in range(2):
+        member.post(f"{address}make/", {"operator": [rows[1].offered, "nonsense"]})
+    report = Outcomes.load(WorkloadImport.objects.get().report)
+    assert [(one.kind, one.result) for one in report.items] == [("workload", "draft"), ("operator", "draft")]
+    draft = WorkloadDraft.objects.get(slug=rows[1].offered)
+    assert draft.hash
+    assert "torch.ops.aten.relu.default(x0)" in draft.reference
+    assert AuditEntry.objects.filter(verb="make").count() == 2
+    page = member.post(f"{address}make/", {"operator": "nonsense"}, follow=True).content.decode()
+    assert "Choose at least one operator" in page
+    page = member.post(f"{profile.upload.get_absolute_url()}publish/", follow=True).content.decode()
+    assert "2 published" in page
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [([], "called no operator"), ([{"name": "os.system"}], "no operators"), ([operator("relu", -1)], "no operators")],
+)  # fmt: skip
+def test_lies_about_operators_are_a_sentence(profile, member, told, words):
+    tasks.probe_record(str(profile.pk), profile.token, answer(*told))
+    profile.refresh_from_db()
+    assert profile.state == JobState.FAILED
+    page = member.get(f"{profile.upload.get_absolute_url()}probes/{profile.pk}/").content.decode()
+    assert words in page
+    member.post(f"{profile.upload.get_absolute_url()}probes/", {"task": "profile"})
+    assert not WorkloadProbe.objects.open().exists(), "all of them have been run"
+    member.post(f"{profile.upload.get_absolute_url()}probes/", {"task": "profile", "place": "0"})
+    assert WorkloadProbe.objects.open().get().task == "profile"

@@ -73,6 +73,7 @@ LOOK = {"theme": "dark", "density": "roomy", "time_zone": "UTC", "shortcuts": "o
 LAUNCH = {"workload": "softmax", "options": {"budget": {"evaluations": 8}, "device_class": "cpu"}}
 API_SHARE = {"kind": "search", "thing": "{search}"}
 SHARE = {"kind": "search", "id": "{search}", "title": "Shared", "days": "7", "state": "frozen", "tree": "on"}
+RELU = "first_relu_64x128"
 PRICE = {"input_usd": "1", "output_usd": "2", "valid_from": "2030-01-01"}
 
 TABLE = {
@@ -223,6 +224,10 @@ TABLE = {
     "catalog:workload_import_publish": [deed("/workloads/imports/{import}/publish/", "member")],
     "catalog:probe_run": [deed("/workloads/imports/{import}/probes/", "member", data={"place": "0"})],
     "catalog:probe_cancel": [deed("/workloads/imports/{import}/probes/{probe}/cancel/", "member")],
+    "catalog:probe_operators": [page("/workloads/imports/{import}/probes/{profile}/")],
+    "catalog:probe_make": [
+        deed("/workloads/imports/{import}/probes/{profile}/make/", "member", data={"operator": RELU})
+    ],
     "catalog:workload_export": [hall("/workloads/softmax/v/1/export/kernelsite/")],
     "catalog:libraries": [hall("/libraries/")],
     "catalog:library": [hall("/libraries/core/")],
@@ -494,6 +499,14 @@ TABLE = {
         api_deed("/api/v1/workloads/imports/{import}/probes", "member", 202, {"programs": [0]}),
     ],
     "api:probe_cancel": [api_deed("/api/v1/workloads/imports/{import}/probes/{probe}/cancel", "member")],
+    "api:probe_operators": [api_page("/api/v1/workloads/imports/{import}/probes/{profile}/operators")],
+    "api:probe_make": [
+        api_deed(
+            "/api/v1/workloads/imports/{import}/probes/{profile}/operators",
+            "member",
+            data={"operators": [RELU]},
+        )
+    ],
     "api:libraries": [api_page("/api/v1/libraries", stranger=200)],
     "api:library": [api_page("/api/v1/libraries/core", stranger=200)],
     "api:library_export": [api_page("/api/v1/libraries/core/export.yaml", stranger=200)],

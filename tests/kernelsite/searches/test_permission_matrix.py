@@ -36,8 +36,10 @@ from kernelsite.shares.document import Scope as Shown
 from kernelsite.shares.kinds import KINDS
 from kernelsite.shares.models import GuestMinute, Share
 from search.agents.llm.outcomes import Attempt, Message, ModelRequest
+from search.formats.probes import ProbeAnswer
+from search.validation import Ending
 from search.workload import shipped_workload
-from tests.kernelsite.workload_texts import PICKS
+from tests.kernelsite.workload_texts import OPERATOR, PICKS
 
 HEAD = "name: small\nversion: '1'\ntitle: Small\n"
 ACTION = """\
@@ -109,7 +111,7 @@ def world(launch, team, device, people, alice):
     ours = {name: text.replace("small", "ours") for name, text in SMALL.items()}
     library_publish.publish(library_publish.new_draft(team, alice, "ours", ours), alice)
     validation = workloads_of(team, alice)
-    upload, probe = import_of(team, alice)
+    upload, probe, profile = import_of(team, alice)
     webhook = Webhook(team=team, name="chat", events=["record"])
     webhook.seal("http://127.0.0.1:9/x", new_secret())
     webhook.save()
@@ -132,6 +134,7 @@ def world(launch, team, device, people, alice):
         "price": price.pk,
         "import": upload.pk,
         "probe": probe.pk,
+        "profile": profile.pk,
         "invitation": invitation.pk,
         "secret": secret,
         "team": team.pk,
@@ -172,10 +175,12 @@ def workloads_of(team, user):
 
 
 def import_of(team, user):
-    """An import of two programs that only a run explains; the second waits for a device."""
+    """An import of two programs that only a run explains; the second waits for a device, the first was profiled."""
     upload = imports.take(team, user, {"first.py": PICKS, "second.py": PICKS}, "set")
     (probe,) = probes.request(upload, user, "cpu", [1])
-    return upload, probe
+    (profile,) = probes.request(upload, user, "cpu", [0], "profile")
+    probes.record(profile.pk, profile.token, ProbeAnswer(ending=Ending.PASSED, told=(OPERATOR,)).dump())
+    return upload, probe, profile
 
 
 def reviewed(search, user):
