@@ -94,7 +94,8 @@ def request(
     programs = report.probes if task == "shapes" else report.programs
     may = wanting(report) if task == "shapes" else range(len(programs))
     if places is None:
-        places = [place for place in may if place not in _run_before(upload, task)]
+        before = _run_before(upload, task)
+        places = [place for place in may if place not in before]
     if not set(places) <= set(may):
         raise ProbeRefusedError("There is no such program, or it is a workload already.")
     begun = (_begin(upload, user, device_class, (task, place, programs[place])) for place in places)

