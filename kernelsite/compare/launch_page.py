@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.http import JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
@@ -50,7 +51,10 @@ FIELD_OF = {"strategy": "mode", "strategies": "mode", "seed": "seeds"}
 
 @require_http_methods(["GET", "POST"])
 def new(request: TeamRequest) -> HttpResponse:
-    """Show the form, or launch; a second click with the same key leads to what the first one made."""
+    """Show the form, or launch; a second click with the same key leads to what the first one made.
+
+    With `as=json` nothing is launched: the answer is the body that launches the same over the API.
+    """
     team = request.team
     if team is None:
         return render(request, "searches/no_team.html", status=403)
@@ -60,6 +64,8 @@ def new(request: TeamRequest) -> HttpResponse:
     form = LaunchForm(team, request.POST)
     if form.is_valid():
         try:
+            if request.POST.get("as") == "json":
+                return _as_json(form, team)
             return redirect(_launch(form, team, request))
         except LaunchError as error:
             name = FIELD_OF.get(error.field, error.field)
@@ -84,6 +90,28 @@ def _launch(form: LaunchForm, team: Team, request: TeamRequest) -> Search | Comp
         if is_new:
             audit.record(request, "launch", made)
     return made
+
+
+def _as_json(form: LaunchForm, team: Team) -> JsonResponse:
+    """The form as the body of `POST /api/v1/searches`, or of `/comparisons` for several searches.
+
+    Raises:
+        LaunchError: it could not be launched.
+    """
+    order = form.order(team, None)
+    seeds, mode = form.cleaned_data["seeds"], form.cleaned_data["mode"]
+    _ = order.settings  # raises what a launch would refuse
+    body: dict[str, Any] = {
+        "workload": f"{order.workload.slug}@{order.workload.version}",
+        "library": f"{order.library.slug}@{order.library.version}",
+        "title": order.title,
+        "options": order.options.dump(),
+    }
+    is_one = mode != COMPARE and len(seeds) == 1
+    if not is_one:
+        body |= {"strategies": list(FIRST_FOUR if mode == COMPARE else (mode,)), "seeds": list(seeds)}
+    name = "search.json" if is_one else "comparison.json"
+    return JsonResponse(body, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
 def _initial(request: TeamRequest) -> dict[str, Any]:

@@ -99,7 +99,8 @@ for (const button of $$("[data-preset]")) {
   });
 }
 form.addEventListener("input", summarise);
-form.addEventListener("submit", () => { $("button[type=submit]", form).disabled = true; });
-addEventListener("pageshow", () => { $("button[type=submit]", form).disabled = false; });
+// A document that is saved leaves the page where it is, with nothing launched.
+form.addEventListener("submit", (event) => { if (event.submitter?.name !== "as") $("[data-launch]", form).disabled = true; });
+addEventListener("pageshow", () => { $("[data-launch]", form).disabled = false; });
 $("#problems")?.focus();
 summarise();

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 import synthetic_device
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
+from kernelsite.accounts.models import ApiToken, Scope
 from kernelsite.catalog.models import sync_shipped
 from kernelsite.compare.launch import ComparisonOrder, launch_comparison
 from kernelsite.compare.models import Comparison
@@ -339,6 +342,33 @@ def test_an_estimate_needs_measurements(signed_in, fields, wire):
     pace = signed_in.get("/searches/new/").context["facts"]["paces"]["softmax"]["cpu"]
     assert pace["evaluations"] >= 5
     assert pace["low_s"] <= pace["median_s"] <= pace["high_s"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "address"),
+    [({}, "searches"), ({"seeds": "0 1"}, "comparisons"), ({"mode": "compare"}, "comparisons")],
+)
+def test_the_form_as_json_launches_the_same_over_the_api(signed_in, alice, team, fields, changes, address):
+    answer = signed_in.post("/searches/new/", fields | changes | {"as": "json"})
+    assert answer.status_code == 200
+    assert "attachment" in answer["Content-Disposition"]
+    assert not Search.objects.exists()
+    until = timezone.now() + timedelta(hours=1)
+    token = ApiToken(team=team, user=alice, name="t", scopes=[Scope.LAUNCH], expires_at=until).issue()
+    made = signed_in.post(
+        f"/api/v1/{address}", answer.content, "application/json", headers={"Authorization": f"Bearer {token}"}
+    )
+    assert made.status_code == 201, made.content
+    by_api = Search.objects.earliest("pk").record
+    assert signed_in.post("/searches/new/", fields | changes).status_code == 302
+    assert Search.objects.filter(pk__gt=1).latest("pk").record.stages == by_api.stages
+    assert {search.record.budget for search in Search.objects.all()} == {by_api.budget}
+
+
+def test_what_cannot_be_launched_is_no_json_either(signed_in, fields):
+    answer = signed_in.post("/searches/new/", fields | {"allowed_actions": "magic", "as": "json"})
+    assert answer.status_code == 422
+    assert "magic" in answer.content.decode()
 
 
 def test_a_clone_brings_the_settings_of_its_model(signed_in, finished):
