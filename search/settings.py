@@ -19,6 +19,10 @@ class Budget(Record):
     cost_usd: Annotated[float, Field(gt=0)] | None = None
 
 
+MOST_STARTING = 4
+"""Programs that a search may begin with."""
+
+
 class StageSettings(Record):
     """How the two stages divide the work."""
 
@@ -64,5 +68,7 @@ class SearchSettings(Record):
     """Empty: all of the library."""
     parallel: Annotated[int, Field(ge=1, le=64)] = 1
     """Steps in flight at a time."""
-    starting: Annotated[tuple[Sha256, ...], Field(max_length=4, exclude_if=lambda value: not value)] = ()
+    starting: Annotated[
+        tuple[Sha256, ...], Field(max_length=MOST_STARTING, exclude_if=lambda value: not value)
+    ] = ()
     """Programs that somebody had before, by candidate hash: shown to a model when it writes a structure's first one."""

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import system_packages
 
-ALONE = ("kernelsite/ops", "kernelsite/browser", "gpuworker")
-"""Folders whose tests measure times, hold the device or start whole sites: two at a time would disturb each other."""
-MEASURING = "gpuworker"
-"""The folder that has the machine to itself: last, when the fillers are done."""
+ALONE = ("kernelsite/ops", "kernelsite/browser")
+"""Folders whose tests start whole sites: two at a time would disturb each other. Slow ones elsewhere are alone too."""
+MEASURING = ("gpuworker",)
+"""Folders whose tests measure times or hold the device: they have the machine to themselves."""
 FILLERS = ("search",)
 """Folders whose tests only compute. They and those against PostgreSQL run in the gaps of the others (`gaps.py`)."""
 DEADLINES = ("search/agents/llm",)
@@ -34,9 +34,10 @@ def _mark_streams(items):
         computes = _is_below(item, FILLERS) and not _is_below(item, DEADLINES)
         if computes or item.get_closest_marker("postgres"):
             item.add_marker("filler")
+        elif _is_below(item, MEASURING):
+            item.add_marker("measuring")
         elif item.get_closest_marker("slow") or _is_below(item, ALONE):
             item.add_marker("alone")
-    items.sort(key=lambda item: _is_below(item, (MEASURING,)))
 
 
 def _is_below(item, folders):

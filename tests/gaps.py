@@ -1,7 +1,7 @@
-"""Runs the tests that are `alone`, and in their gaps, at the lowest priority, those that only compute.
+"""Runs the tests that are `alone`, in their gaps, at the lowest priority, those that only compute, then those that measure.
 
 The ones that are alone wait for browsers, sites and kills, and half of the machine idles; what fills it has one
-core and gives way at once. Tests that measure times come last, when it is done.
+core and gives way at once. Tests that measure times begin when all that is done.
 
     python tests/gaps.py [pytest's arguments]
 """
@@ -36,7 +36,9 @@ def main(arguments: list[str]) -> int:
         filled = gaps.wait()
         told.seek(0)
         print(told.read(), flush=True)
-    return max(0 if code == NOT_ONE_TEST else code for code in (alone, filled))
+    measured = subprocess.run(pytest_command("measuring", arguments), check=False).returncode
+    # One that was killed has a number below 0.
+    return int(any(code not in (0, NOT_ONE_TEST) for code in (alone, filled, measured)))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,10 @@ def deliver_due() -> int:
     mine = [pk for pk in _due(now) if Delivery.objects.claim(pk, now)]
     if mine:
         with ThreadPoolExecutor(min(THREADS, len(mine))) as pool:
-            list(pool.map(_deliver_apart, mine))
+            tries = {pk: pool.submit(_deliver_apart, pk) for pk in mine}
+        for pk, tried in tries.items():
+            if error := tried.exception():
+                log.error("delivery %s broke; it is due again after its lease", pk, exc_info=error)
     return len(mine) + letters.send_due()
 
 
@@ -63,8 +66,6 @@ def _deliver_apart(pk: int) -> None:
     """In a thread of the pool, whose database connection ends with it."""
     try:
         deliver(pk)
-    except Exception:
-        log.exception("delivery %s broke; it is due again after its lease", pk)
     finally:
         connection.close()
 

@@ -23,7 +23,7 @@ from search.agents.playbook.writers import refusal
 from search.agents.registry import AGENTS, PLAYBOOK, default_agent
 from search.landscapes.files import is_recorded, language_of
 from search.records import EventKind, Language, Record, Sha256
-from search.settings import Budget, SearchSettings, StageSettings
+from search.settings import MOST_STARTING, Budget, SearchSettings, StageSettings
 from search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ class Options(Record):
     """Model endpoints of the team, by id; of agent `llm` only."""
     model_choice: Choice = Choice.SHARE
     at_cap: AtCap = AtCap.FINISH
-    starting: Annotated[tuple[Sha256, ...], Field(max_length=4, exclude_if=lambda value: not value)] = ()
+    starting: Annotated[
+        tuple[Sha256, ...], Field(max_length=MOST_STARTING, exclude_if=lambda value: not value)
+    ] = ()
     """Starting candidates of the workload, by candidate hash: the playbook begins with them, a model is shown them."""
     transcript: str = ""
     """What `replay` answers from: `shipped:<name>` or `search:<id>`."""

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from search.agents.agent import Scene
     from search.records import Candidate, KnobValue, Language
 
-STEPS = (0.25, 0.5, 1, 2, 4)
-"""A program names values, not choices: whole numbers are tried at these multiples."""
+STEPS = ((1, 4), (1, 2), (1, 1), (2, 1), (4, 1))
+"""A program names values, not choices: whole numbers are tried at these multiples, as fractions."""
+MOST = 2**31
+"""Knobs of a program are whole numbers below this; a stranger may write any."""
 
 
 def given(scene: Scene) -> Iterator[Proposal]:
@@ -35,8 +37,7 @@ def choices(value: KnobValue) -> tuple[KnobValue, ...]:
     if isinstance(value, bool):
         return (False, True)
     if isinstance(value, int):
-        near = {int(value * step) for step in STEPS if value * step == int(value * step)}
-        return tuple(sorted(near))
+        return tuple(sorted({value * up // down for up, down in STEPS if value * up % down == 0}))
     return (value,)
 
 
@@ -45,10 +46,11 @@ def source_problem(candidate: Candidate, language: Language) -> str:
     if candidate.language is not language:
         return f"it is written in {candidate.language}, and this device class takes {language}"
     try:
-        read_knobs(candidate.language, candidate.sources[0].content)
+        held = read_knobs(candidate.language, candidate.sources[0].content) | candidate.knobs
     except KnobError as error:
         return f"its knobs cannot be read: {error}"
-    return ""
+    large = [name for name, value in held.items() if isinstance(value, int) and abs(value) >= MOST]
+    return f"{large[0]} is {MOST} or more" if large else ""
 
 
 def _proposal(candidate: Candidate, scene: Scene) -> Proposal:

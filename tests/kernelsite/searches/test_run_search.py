@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from search.library import shipped_workload
 from search.stdio import DeviceError, StdioDevice
 
 WORKER = textwrap.dedent(
@@ -119,3 +120,47 @@ def test_the_worker_inherits_no_secret(monkeypatch):
     with StdioDevice("cpu", worker(code)) as device:
         assert "PATH" in device.description
         assert "canary" not in device.description.values()
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A workload and a program in files."""
+    workload = shipped_workload("softmax").model_copy(update={"name": "ours", "op_type": "sort"})
+    files = {"ours.json": workload.model_dump_json(), "mine.cpp": '// KNOBS {"BLOCK": 8}\nint run();\n'}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_program_and_a_workload_of_one_s_own(synthetic, own, capsys):
+    options = [
+        "--workload",
+        str(own / "ours.json"),
+        "--start",
+        str(own / "mine.cpp"),
+        "--budget",
+        "8",
+        "--json",
+    ]
+    call_command("run_search", *options)
+    captured = capsys.readouterr()
+    assert json.loads(captured.out.splitlines()[-1])["arms"]["two_stage"]["structures"] == 1
+    assert "explore given " in captured.err
+    assert "BLOCK=8" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--start", "{}/mine.cpp"] * 5, "at most 4 programs, not 5"),
+        (["--start", "{}/kernel.py"], "written in triton"),
+        (["--start", "{}/none.cpp"], "No such file"),
+        (["--workload", "{}/mine.cpp"], "mine.cpp: document"),
+        (["--workload", "magic"], "is no file and none of"),
+    ],
+)
+def test_files_that_are_no_use_are_said(own, options, words):
+    (own / "kernel.py").write_text("import triton\n\n\ndef run(x, y):\n    pass\n")
+    given = [one.format(own) for one in options]
+    with pytest.raises(CommandError, match=words):
+        call_command("run_search", "--workload", "softmax", "--budget", "8", *given)

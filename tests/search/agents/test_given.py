@@ -90,6 +90,12 @@ def test_a_program_in_another_language_is_no_use():
     assert source_problem(program(), Language.CPP) == ""
 
 
+def test_a_number_that_no_knob_has_is_said():
+    huge = program(f'// KNOBS {{"BLOCK": {10**400}}}\n')
+    assert source_problem(huge, Language.CPP) == f"BLOCK is {2**31} or more"
+    assert first((huge,)).cause is DraftFailure.IMPOSSIBLE
+
+
 def test_broken_knobs_are_said():
     assert "cannot be read" in source_problem(program("// KNOBS [1]\n"), Language.CPP)
 

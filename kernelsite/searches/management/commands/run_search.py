@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from kernelsite.searches import model_options
 from kernelsite.searches.launch import language_for
 from search.agents.beginning import Beginning
+from search.agents.playbook.given import source_problem
 from search.agents.registry import default_agent
 from search.formats.format import FormatError
 from search.formats.single_file import candidate_of_file
@@ -22,13 +23,13 @@ from search.landscapes.files import LandscapeError, is_recorded, landscape_of
 from search.library import ActionLibrary, shipped_library, shipped_workloads
 from search.local import run_search
 from search.records import SOURCE_LIMIT_BYTES
-from search.settings import Budget, SearchSettings, StageSettings
+from search.settings import MOST_STARTING, Budget, SearchSettings, StageSettings
 from search.stdio import DeviceError, StdioDevice
 from search.strategies import STRATEGIES
 from search.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from search.engine import SearchResult
     from search.local import Evaluate
@@ -110,6 +111,7 @@ class Command(BaseCommand):
         workload = options["workload"]
         library = shipped_library()
         self.titles: dict[str, str] = {}
+        _check_start(options["start"], options["device"])
         try:
             settings = _settings(options, workload, library)
             agent = Beginning(model_options.agent_of(settings.agent, options), tuple(options["start"]))
@@ -147,6 +149,19 @@ def progress_line(step: Step, titles: Mapping[str, str]) -> str:
     measured = f"{speed.value:.3g}x ({speed.low:.3g} to {speed.high:.3g})" if speed else ""
     reused = "reused" if outcome.reused else ""
     return head + "  ".join(word for word in (title, outcome.status, measured, knobs, reused) if word)
+
+
+def _check_start(programs: Sequence[Candidate], device_class: str) -> None:
+    """Refuse what a search cannot begin with.
+
+    Raises:
+        CommandError: there are too many, or one is of no use on the device.
+    """
+    if len(programs) > MOST_STARTING:
+        raise CommandError(f"--start: at most {MOST_STARTING} programs, not {len(programs)}")
+    for one in programs:
+        if problem := source_problem(one, language_for(device_class)):
+            raise CommandError(f"--start {one.sources[0].path}: {problem}")
 
 
 @contextmanager
