@@ -20,7 +20,7 @@ from gpuworker.cells import Order
 from gpuworker.inmate import PASS
 from gpuworker.sandbox import Limits, View
 from gpuworker.seccomp import Profile
-from gpuworker.verdicts import InfrastructureError, RejectedError, read_exit
+from gpuworker.verdicts import InfrastructureError, RejectedError, UnrehearsedError, read_exit
 from search.records import EvaluationStatus
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ _COMPILING = {
 """More than others get: a baseline with a compiler in its process."""
 _NONCE_BYTES = 8
 _ATTACH_S = 20.0
-_COMPILED = (
-    "started a program: its host code may launch a kernel only for values that its rehearsal did not meet"
-)
 _THREADS_PER_CORE = 4
 _SPARE_THREADS = 8
 
@@ -203,10 +200,9 @@ class Contender:
                 EvaluationStatus.REWARD_HACK, "wrote something else than `done` on the judge's socket"
             )
         if answered and (code := self._cell.join(time.monotonic() + 1.0)) is not None:
-            status, message = read_exit(code)
             if code == -signal.SIGSYS and self._may_compile:
-                status, message = EvaluationStatus.RUNTIME_ERROR, _COMPILED
-            raise RejectedError(status, message, self.log())
+                raise UnrehearsedError(self.log())
+            raise RejectedError(*read_exit(code), self.log())
         if answer == b"":
             raise RejectedError(
                 EvaluationStatus.REWARD_HACK, "closed the judge's socket and went on", self.log()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 from gpuworker import yardstick
 from gpuworker.ahead import Ahead
+from gpuworker.verdicts import InfrastructureError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from gpuworker.layout import Layout
     from gpuworker.shop import Shop
     from gpuworker.yardstick import Yardstick
-    from search.workload import Workload
+    from search.workload import Case, Workload
 
 _KEPT_YARDSTICKS = 2
 _KEPT_TIMED_CASES = 2
@@ -103,8 +106,21 @@ class Court:
         self._trim(known, cases)
         for case in workload.cases:
             if case.name in cases:
-                yardstick.provide(known, case, self.block, self.device, yardstick.own_patience())
+                self._provide(known, case, min(1.0, _KEPT_TIMED_CASES / len(cases)))
         return known
+
+    def _provide(self, known: Yardstick, case: Case, share: float) -> None:
+        """Specimens of a timed case; where the device has no room for them, those of other workloads make it."""
+        try:
+            yardstick.provide(known, case, self.block, self.device, yardstick.own_patience(), share)
+            return
+        except (torch.OutOfMemoryError, InfrastructureError):
+            self.unpark()
+            for stick in self._yardsticks.values():
+                if stick is not known:
+                    stick.timed.clear()
+        # Behind the handler, which keeps what was made so far alive.
+        yardstick.provide(known, case, self.block, self.device, yardstick.own_patience(), share)
 
     def forget(self, workload_hash: str) -> None:
         """Drop a yardstick that may be broken."""
@@ -121,6 +137,6 @@ class Court:
 
 
 def _builders(device: Device) -> int:
-    """Builds at a time: on a GPU they go on beside the clock, and fewer at a time mean an earlier first one."""
+    """Builds at a time: on a GPU they go on beside the clock, whose process has a core of its own."""
     cores = len(device.judge_cores)
-    return max(1, cores // 2) if device.index >= 0 else cores
+    return max(1, cores - 1) if device.index >= 0 else cores

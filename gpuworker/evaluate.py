@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 from functools import partial
@@ -30,7 +31,7 @@ from gpuworker.report import Report
 from gpuworker.sandbox import Mode
 from gpuworker.shop import BUILD_S
 from gpuworker.timing import EFFORTS, Match
-from gpuworker.verdicts import InfrastructureError, RejectedError
+from gpuworker.verdicts import InfrastructureError, RejectedError, UnrehearsedError
 from search.records import (
     ClauseVerdict,
     Evaluation,
@@ -242,10 +243,38 @@ def _on_device(entry: Entry, cases: list[Case], tier: Tier, report: Report) -> N
         try:
             _check_and_time(entry, cases, tier, report)
             return
+        except UnrehearsedError as error:
+            if not left:
+                raise
+            report.discard(error)
+            entry = _rehearsed_again(entry)
         except RejectedError as error:
             if error.status not in _NOISE or not left:
                 raise
             report.discard(error)
+
+
+def _rehearsed_again(entry: Entry) -> Entry:
+    """The entry after its host code has met all values that it was checked with; it is judged on new ones.
+
+    It launches by values, of which its rehearsal draws a few. What it may have kept of these helps it no more.
+    """
+    court, workload, began = entry.court, entry.stick.workload, time.monotonic()
+    court.forget(workload.hash)
+    known = {name: [one.inputs for one in checks] for name, checks in entry.stick.checks.items()}
+    program = python_program(entry.candidate, workload, court.device)
+    caches = {
+        hidden: rehearsal.rehearse(court, program, workload, began + BUILD_S, hidden=hidden, known=known)
+        for hidden in entry.built.caches
+    }
+    stick = court.yardstick(workload, list(entry.timed))
+    late = entry.patience.deadline + time.monotonic() - began
+    return dataclasses.replace(
+        entry,
+        built=dataclasses.replace(entry.built, caches=caches),
+        stick=stick,
+        patience=dataclasses.replace(entry.patience, deadline=late),
+    )
 
 
 def _check_and_time(entry: Entry, cases: list[Case], tier: Tier, report: Report) -> None:

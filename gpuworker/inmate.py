@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from gpuworker.cuda.graphs import Clock, Deferred
     from gpuworker.devices.device import Attachment
-    from gpuworker.program import Call, ClockedCall
+    from gpuworker.program import Call
 
 PASS = struct.Struct("=8sI")
 """A nonce that the answer must repeat, and how many slot numbers (32 bit) follow."""
@@ -88,7 +89,7 @@ def _contend(judge: socket.socket, frame: wire.Frame, profile: Profile, mode: sa
     gc.disable()
     judge.sendall(bytes.fromhex(order["ready"]))
     with _Ending(Exit.RAISED):
-        clock = _DeviceClock() if program.clocked else None
+        clock = _clock() if program.clocked else None
         while True:
             _one_pass(judge, calls, memory, clock)
 
@@ -170,36 +171,24 @@ def _next_pass(judge: socket.socket) -> tuple[bytes, tuple[int, ...]]:
     return nonce, struct.unpack(f"={count}I", _exactly(judge, 4 * count))
 
 
-def _one_pass(
-    judge: socket.socket, calls: Sequence[Call], memory: Attachment, clock: _DeviceClock | None
-) -> None:
+def _one_pass(judge: socket.socket, calls: Sequence[Call], memory: Attachment, clock: Clock | None) -> None:
     nonce, order = _next_pass(judge)
+    chosen = [calls[slot] for slot in order]
     if clock:
-        clock.start()
-    for call in [calls[slot] for slot in order]:
-        if call():
-            os._exit(Exit.NONZERO)
-    if clock:
-        nonce += SECONDS.pack(clock.stop())
-        for slot in order:
-            cast("ClockedCall", calls[slot]).store()
+        deferred = cast("list[Deferred]", chosen)
+        nonce += SECONDS.pack(clock.run(deferred))
+        for slot in deferred:
+            slot.store()
+    elif any(call() for call in chosen):
+        os._exit(Exit.NONZERO)
     memory.synchronise()
     judge.sendall(nonce)
 
 
-class _DeviceClock:
-    """Seconds between two points of the device's queue."""
+def _clock() -> Clock:
+    from gpuworker.cuda.graphs import Clock
 
-    def __init__(self) -> None:
-        self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]  # type: ignore[no-untyped-call]
-
-    def start(self) -> None:
-        self._events[0].record()
-
-    def stop(self) -> float:
-        self._events[1].record()
-        self._events[1].synchronize()
-        return float(self._events[0].elapsed_time(self._events[1]) * 1e-3)
+    return Clock()
 
 
 def _exactly(judge: socket.socket, size: int) -> bytes:

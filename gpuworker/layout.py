@@ -76,11 +76,17 @@ class Layout(Record):
         return [number for number, slot in enumerate(self.slots) if slot.case == case]
 
 
-def slot_bytes(workload: Workload, case: Case) -> int:
-    """Bytes of one slot's tensors."""
+def slot_bytes(workload: Workload, case: Case, *, golden: bool = False) -> int:
+    """Bytes of one slot's tensors; float outputs are float64 where it is golden, as in `plan`."""
     sizes = workload.sizes(case)
-    tensors = [*workload.inputs.values(), *workload.outputs.values()]
-    return sum(math.prod(workload.shape(t, sizes)) * ITEM_BYTES[t.dtype] for t in tensors)
+    typed = [(tensor, tensor.dtype) for tensor in workload.inputs.values()]
+    typed += [(tensor, output_type(tensor.dtype, golden=golden)) for tensor in workload.outputs.values()]
+    return sum(math.prod(workload.shape(tensor, sizes)) * ITEM_BYTES[dtype] for tensor, dtype in typed)
+
+
+def output_type(dtype: DType, *, golden: bool) -> DType:
+    """What a slot holds of an output."""
+    return DType.FLOAT64 if golden and dtype.is_float else dtype
 
 
 def plan(workload: Workload, counts: Mapping[str, int], *, golden: bool = False) -> Layout:
@@ -104,7 +110,7 @@ def plan(workload: Workload, counts: Mapping[str, int], *, golden: bool = False)
                 )
                 ends[0] = inputs[-1].offset + inputs[-1].size_bytes + GUARD_BYTES
             for name, tensor in workload.outputs.items():
-                dtype = DType.FLOAT64 if golden and tensor.dtype.is_float else tensor.dtype
+                dtype = output_type(tensor.dtype, golden=golden)
                 start = _page(ends[1] + GUARD_BYTES) + OUTPUT_SKEW_BYTES
                 outputs.append(_region(name, tensor, workload.shape(tensor, sizes), dtype, start))
                 ends[1] = outputs[-1].offset + outputs[-1].size_bytes + GUARD_BYTES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from search.records import Record, SourceFile
 
@@ -15,18 +15,6 @@ Adapter = Literal["native", "python", "reference", "replay", "custom_inputs"]
 
 Call = Callable[[], object]
 """Runs one slot; a true result is an error code."""
-
-
-class ClockedCall(Protocol):
-    """Runs one slot on the clock, and afterwards copies its results to the outputs."""
-
-    def __call__(self) -> object:
-        """Compute."""
-        ...
-
-    def store(self) -> None:
-        """Copy what the last call computed."""
-        ...
 
 
 class Program(Record):

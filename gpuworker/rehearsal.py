@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gpuworker import layout
@@ -21,13 +22,16 @@ from search.records import EvaluationStatus
 from search.workload import CustomInput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import torch
 
     from gpuworker.court import Court
-    from gpuworker.devices.device import Device
-    from gpuworker.layout import Layout
     from gpuworker.program import Program
-    from search.workload import Workload
+    from search.workload import Case, Workload
+
+    Values = Sequence[torch.Tensor]
+    """Inputs of one call."""
 
 CACHE_BYTES = 48 << 20
 _LIMITS = Limits(
@@ -36,29 +40,52 @@ _LIMITS = Limits(
 _LEASE_WAIT_S = 90.0
 
 
-def _values(workload: Workload, plan: Layout, device: Device) -> dict[int, list[torch.Tensor]]:
-    """Values as the workload declares them: host code may look at them and launch accordingly."""
-    generator = secret_generator(device.tensors)
-    cases = {case.name: case for case in workload.cases}
-    drawable = {
-        number: cases[slot.case]
-        for number, slot in enumerate(plan.slots)
-        if not any(isinstance(source, CustomInput) for source in cases[slot.case].inputs.values())
-    }
-    return {n: draw(workload, case, Flavour.DECLARED, generator) for n, case in drawable.items()}
+def _drawn(workload: Workload, case: Case, generator: torch.Generator) -> Values:
+    """Values as the workload declares them: host code may look at them and launch accordingly.
+
+    What a program of the workload makes stays empty.
+    """
+    if any(isinstance(source, CustomInput) for source in case.inputs.values()):
+        return []
+    return draw(workload, case, Flavour.DECLARED, generator)
 
 
-def rehearse(court: Court, program: Program, workload: Workload, deadline: float, *, hidden: bool) -> bytes:
-    """Run every hidden case, or every other, once; the filled cache as a tar file.
+def rehearse(
+    court: Court,
+    program: Program,
+    workload: Workload,
+    deadline: float,
+    *,
+    hidden: bool,
+    known: Mapping[str, Sequence[Values]] = MappingProxyType({}),
+) -> bytes:
+    """Run every hidden case, or every other, once for each of its values; the filled cache as a tar file.
 
     What a hidden case leaves in a cache must not come to a process whose log is shown.
+
+    Args:
+        court: has the device.
+        program: the candidate.
+        workload: gives the cases.
+        deadline: monotonic time.
+        hidden: which cases.
+        known: inputs by case, one list for each call; of other cases one is drawn.
 
     Raises:
         RejectedError: it fails, or takes too long.
     """
-    plan = layout.plan(workload, {case.name: 1 for case in workload.cases if case.hidden is hidden})
+    generator = secret_generator(court.device.tensors)
+    given = {
+        case.name: known.get(case.name) or [_drawn(workload, case, generator)]
+        for case in workload.cases
+        if case.hidden is hidden
+    }
+    plan = layout.plan(workload, {name: len(calls) for name, calls in given.items()})
     arena = court.device.arena(plan)
-    arena.fill(_values(workload, plan, court.device))
+    slots = (
+        (slot, values) for name in given for slot, values in zip(plan.of_case(name), given[name], strict=True)
+    )
+    arena.fill({slot: values for slot, values in slots if values})
     cache = os.memfd_create("cache", os.MFD_CLOEXEC)
     cores = court.device.judge_cores
     asked = time.monotonic()

@@ -37,6 +37,11 @@ class Specimen:
     inputs: list[torch.Tensor]
     expected: list[Expected]
 
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of the device that it takes."""
+        return sum(one.nbytes for one in [*self.inputs, *(known.value for known in self.expected)])
+
 
 def reference_program(workload: Workload, *, golden: bool, threads: int, device: int = -1) -> Program:
     """The workload's reference as a contender."""
@@ -55,8 +60,15 @@ def reference_program(workload: Workload, *, golden: bool, threads: int, device:
 class Oracle:
     """Runs the reference in float64 in a cell of its own; it must be closed before a candidate starts."""
 
-    def __init__(self, workload: Workload, block: CellBlock, device: Device, patience: Patience) -> None:
-        """Load the reference.
+    def __init__(
+        self,
+        workload: Workload,
+        block: CellBlock,
+        device: Device,
+        patience: Patience,
+        cases: Sequence[Case],
+    ) -> None:
+        """Load the reference, with room for these cases.
 
         Raises:
             RejectedError: INVALID_REFERENCE, it cannot be loaded.
@@ -64,10 +76,12 @@ class Oracle:
         self._workload = workload
         self._patience = patience
         self._generator = secret_generator(device.tensors)
-        most = device.budget.oracle_bytes
+        each = device.budget.oracle_bytes // len(cases)
         counts = {
-            case.name: max(1, min(_MOST_SLOTS, most // max(layout.slot_bytes(workload, case), 1)))
-            for case in workload.cases
+            case.name: max(
+                1, min(_MOST_SLOTS, each // max(layout.slot_bytes(workload, case, golden=True), 1))
+            )
+            for case in cases
         }
         plan = layout.plan(workload, counts, golden=True)
         self._contender = Contender(block, device, plan, ORACLE)

@@ -29,6 +29,15 @@ class RejectedError(Exception):
         self.code = code
 
 
+class UnrehearsedError(RejectedError):
+    """Its host code would compile while it is judged: it launches by values, and its rehearsal met no such ones."""
+
+    def __init__(self, log: str) -> None:
+        """Only its log is its own."""
+        message = "started a program: its host code may launch a kernel only for values that its rehearsal did not meet"
+        super().__init__(EvaluationStatus.RUNTIME_ERROR, message, log)
+
+
 class InfrastructureError(Exception):
     """This worker is at fault; the attempt is free and may be made again."""
 

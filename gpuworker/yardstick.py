@@ -35,6 +35,8 @@ _FASTEST = 4
 _REFERENCE_S = 120.0
 """A reference may take so long for all its specimens, and for one pass."""
 _SLOW_S = 10e-3
+_LEAST_CALLS = 3
+"""Fresh specimens that a pair uses up at least: two calls and one."""
 _SEEDS = 3
 _LEGAL_SHARE = 0.25
 _SMALL_ELEMENTS = 1 << 17
@@ -122,7 +124,7 @@ def build(workload: Workload, block: CellBlock, device: Device, patience: Patien
         RejectedError: INVALID_REFERENCE.
     """
     timed = [case.name for case in workload.cases if case.timed]
-    with Oracle(workload, block, device, patience) as oracle:
+    with Oracle(workload, block, device, patience, workload.cases) as oracle:
         drawn = {case.name: list(oracle.make(case, _flavours(case))) for case in workload.cases}
     threads = len(device.contender_cores)
     kind = Contender if device.index < 0 else Replayer
@@ -139,17 +141,26 @@ def build(workload: Workload, block: CellBlock, device: Device, patience: Patien
     return Yardstick(workload, device.budget, baseline, empty_s, checks, rough)
 
 
-def provide(stick: Yardstick, case: Case, block: CellBlock, device: Device, patience: Patience) -> None:
-    """Make the specimens that timed passes of a case use up."""
+def provide(
+    stick: Yardstick, case: Case, block: CellBlock, device: Device, patience: Patience, share: float = 1.0
+) -> None:
+    """Make the specimens that timed passes of a case use up, in so large a share of the room for one case.
+
+    Raises:
+        torch.OutOfMemoryError: the device has no room for them.
+    """
     if case.name in stick.timed:
         return
-    size = layout.slot_bytes(stick.workload, case)
-    calls = most_calls(stick, case.name)
-    most = device.budget.specimen_bytes // max(size, 1)
-    pairs = device.budget.pairs
-    count = min(math.ceil(pairs * 1.5 * calls), max(most, 3 * pairs))
-    with Oracle(stick.workload, block, device, patience) as oracle:
-        stick.timed[case.name] = list(oracle.make(case, [Flavour.DECLARED] * count))
+    pairs, room = device.budget.pairs, share * device.budget.specimen_bytes
+    made: list[Specimen] = []
+    with Oracle(stick.workload, block, device, patience, [case]) as oracle:
+        count = math.ceil(pairs * 1.5 * most_calls(stick, case.name))
+        for specimen in oracle.make(case, [Flavour.DECLARED] * count):
+            made.append(specimen)
+            room -= specimen.kept_bytes
+            if room < 0 and len(made) >= _LEAST_CALLS * pairs:
+                break
+    stick.timed[case.name] = made
 
 
 def most_calls(stick: Yardstick, case: str) -> int:

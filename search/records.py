@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-HARNESS_VERSION = "3"
+HARNESS_VERSION = "4"
 """Part of every environment key: raise it when the judge measures differently."""
 
 SOURCE_LIMIT_BYTES = 256 * 1024

@@ -1,13 +1,16 @@
-"""The baseline on a GPU: as CUDA graphs, the mode that replayed candidates have too, so neither pays for host code.
+"""The baseline on a GPU: a pass is one CUDA graph, as that of a replayed candidate is, so neither pays for host code.
 
 A reference returns new tensors. They are copied to the outputs after the clock has stopped: a candidate writes in place.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
+from cuda.bindings import driver as cu
+
+from gpuworker.cuda.driver import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +35,7 @@ class Deferred:
         self._run = run
         self._store = store
         self._row = row
-        self._graph: torch.cuda.CUDAGraph | None = None
+        self.graph: torch.cuda.CUDAGraph | None = None
         self._result: object = None
         self.is_settled = False
         """It is known whether this is a graph or stays a call."""
@@ -42,8 +45,8 @@ class Deferred:
         if not self.is_settled:
             self._result = self._run()  # lazy initialisation of libraries must not be recorded
             settle(self._row)
-        if self._graph:
-            self._graph.replay()
+        if self.graph:
+            self.graph.replay()
         else:
             self._result = self._run()
 
@@ -59,14 +62,79 @@ class Deferred:
         Raises:
             RuntimeError: it waits for the device, which a graph cannot.
         """
-        graph = torch.cuda.CUDAGraph()
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
         with torch.cuda.graph(graph):
             self._result = self._run()
-        self._graph = graph
+        self.graph = graph
 
     def forget(self) -> None:
         """Stay a call."""
-        self._graph = None
+        self.graph = None
+
+
+class Row:
+    """Calls one after the other in one graph: started one by one, short kernels wait for the host in between."""
+
+    def __init__(self, calls: Sequence[Deferred]) -> None:
+        """Join the graphs of these, and send the whole to the device.
+
+        Raises:
+            CudaError: the driver refused.
+        """
+        self._stream = cu.CUstream(torch.cuda.current_stream().cuda_stream)
+        self._graph = check(cu.cuGraphCreate(0), "graph")
+        before: list[cu.CUgraphNode] = []
+        for call in calls:
+            child = cu.CUgraph(cast("torch.cuda.CUDAGraph", call.graph).raw_cuda_graph())
+            node = check(cu.cuGraphAddChildGraphNode(self._graph, before, len(before), child), "join graphs")
+            before = [node]
+        self._executable = check(cu.cuGraphInstantiate(self._graph, 0), "graph")
+        check(cu.cuGraphUpload(self._executable, self._stream), "graph")
+
+    def launch(self) -> None:
+        """Compute all of it; call it once."""
+        check(cu.cuGraphLaunch(self._executable, self._stream), "launch")
+
+    def close(self) -> None:
+        """Give it back, after it has run."""
+        check(cu.cuGraphExecDestroy(self._executable), "graph")
+        check(cu.cuGraphDestroy(self._graph), "graph")
+
+
+class Clock:
+    """Seconds between two points of the device's queue."""
+
+    def __init__(self) -> None:
+        """Make the events."""
+        self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]  # type: ignore[no-untyped-call]
+
+    def run(self, calls: Sequence[Deferred]) -> float:
+        """Seconds that these calls take, one after the other.
+
+        Raises:
+            CudaError: the driver refused.
+            Exception: whatever a reference raises.
+        """
+        if not calls or not all(call.graph for call in calls):
+            return self._around(lambda: _one_by_one(calls))
+        row = Row(calls)
+        try:
+            torch.cuda.synchronize()
+            return self._around(row.launch)
+        finally:
+            row.close()
+
+    def _around(self, work: Callable[[], object]) -> float:
+        self._events[0].record()
+        work()
+        self._events[1].record()
+        self._events[1].synchronize()
+        return float(self._events[0].elapsed_time(self._events[1]) * 1e-3)
+
+
+def _one_by_one(calls: Sequence[Deferred]) -> None:
+    for call in calls:
+        call()
 
 
 def settle(calls: Sequence[Deferred]) -> None:

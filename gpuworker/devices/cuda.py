@@ -68,7 +68,12 @@ class _Shared:
     """One allocation with the judge's mapping."""
 
     def __init__(self, index: int, size_bytes: int) -> None:
-        self._mapping, self.fd = driver.allocate(index, size_bytes)
+        try:
+            self._mapping, self.fd = driver.allocate(index, size_bytes)
+        except CudaError:
+            # torch keeps what tensors gave back, and the driver cannot ask for it.
+            torch.cuda.empty_cache()
+            self._mapping, self.fd = driver.allocate(index, size_bytes)
         self.bytes = _as_tensor(self._mapping.address, max(size_bytes, 1), index)
 
     def close(self) -> None:

@@ -61,9 +61,9 @@ class DeviceBudget(Record):
     case_bytes: int
     """Inputs and outputs of one call; specimens take many times that."""
     specimen_bytes: int
-    """Specimens of one timed case together."""
+    """Specimens of one timed case together, but for the least that a measurement needs."""
     oracle_bytes: int
-    """Slots of one case in the oracle."""
+    """Slots of the oracle together, one of each case at least."""
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class Bench:
         os.environ["CANARY_SECRET_API_KEY"] = SECRET
         self._runner = Runner(Options(device=chosen_device(), state=str(state.folder())))
         self._runner.start()
-        self._medians: dict[Path, float] = {}
+        self._least_us: dict[Path, float] = {}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -154,9 +154,12 @@ class Bench:
         return answer["baselines"]
 
     def least_us(self, path: Path) -> float:
-        """What an honest file takes at least: its fastest tenth, which is far below its median for a wall clock."""
-        if path not in self._medians:
-            evaluation = self.judge(path)
-            assert evaluation.status == "PASSED", evaluation.message
-            self._medians[path] = evaluation.cases[0].p10_us
-        return self._medians[path]
+        """What an honest file takes at least: the fastest tenth of three judgements.
+
+        For a wall clock it is far below the median, and that of one judgement differs from the next by half.
+        """
+        if path not in self._least_us:
+            evaluations = [self.judge(path) for _ in range(3)]
+            assert {one.status for one in evaluations} == {"PASSED"}, [one.message for one in evaluations]
+            self._least_us[path] = min(one.cases[0].p10_us for one in evaluations)
+        return self._least_us[path]

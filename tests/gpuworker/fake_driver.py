@@ -6,7 +6,10 @@ import ctypes
 from types import ModuleType, SimpleNamespace
 
 SUCCESS = SimpleNamespace(name="CUDA_SUCCESS")
-KINDS = {"cuStreamCreate", "cuEventCreate", "cuStreamEndCapture", "cuGraphInstantiate", "cuModuleLoadData"}
+KINDS = {
+    *("cuStreamCreate", "cuEventCreate", "cuStreamEndCapture", "cuModuleLoadData"),
+    *("cuGraphCreate", "cuGraphAddChildGraphNode", "cuGraphInstantiate"),
+}
 """Calls that make something."""
 
 
@@ -69,7 +72,10 @@ class FakeDriver(ModuleType):
 
 
 class _Words:
-    """Any enumeration."""
+    """Any enumeration, or handle."""
 
     def __getattr__(self, name):
         return name
+
+    def __call__(self, handle):
+        return handle

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+import torch
 from conftest import SOFTMAX
 
 from gpuworker import cells, inmate, layout, yardstick
@@ -18,6 +19,7 @@ from gpuworker.court import HOST_CODE_WEAR, REPLAY_WEAR, Court
 from gpuworker.devices.device import Bandwidth, Ceiling
 from gpuworker.sandbox import Limits, Mode, View
 from gpuworker.seccomp import Profile
+from gpuworker.specimen import Specimen
 from gpuworker.verdicts import InfrastructureError
 
 PLAN = layout.plan(SOFTMAX, {"main": 2, "odd": 1})
@@ -93,8 +95,8 @@ def test_places_of_a_batch_that_another_judge_was_told_of_are_taken_in_order(cou
     assert court.first_built([3, 5]) == 0
 
 
-def test_a_gpu_builds_fewer_at_a_time_than_it_has_cores_for(court):
-    assert court.ahead._pool._max_workers == 2
+def test_builds_on_a_gpu_leave_a_core_to_the_judge(court):
+    assert court.ahead._pool._max_workers == 4
 
 
 class Stick:
@@ -125,6 +127,57 @@ def test_specimens_wear_faster_where_host_code_meets_them(court, monkeypatch):
     assert made[0].closed
     court.yardstick(SOFTMAX, [], wear=REPLAY_WEAR)
     assert len(made) == 3
+
+
+def test_specimens_of_another_workload_make_room(court, monkeypatch):
+    other, own = Stick(), Stick()
+    other.timed["main"] = ["many gigabytes"]
+    court._yardsticks = {"another": other, SOFTMAX.hash: own}
+
+    def provide(stick, case, *_):
+        if other.timed:
+            raise torch.OutOfMemoryError
+        stick.timed[case.name] = ["some"]
+
+    monkeypatch.setattr(courts.yardstick, "provide", provide)
+    assert court.yardstick(SOFTMAX, ["main"]) is own
+    assert own.timed == {"main": ["some"]}
+
+
+class Oracle:
+    """Specimens of 12 kB."""
+
+    def __init__(self, *_):
+        self.made = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return
+
+    def make(self, case, flavours):
+        for flavour in flavours:
+            expected = [SimpleNamespace(value=torch.zeros(2000))]
+            yield Specimen(case.name, False, flavour, [torch.zeros(1000)], expected)
+
+
+@pytest.mark.parametrize(("room", "count"), [(1 << 30, 150), (12_000 * 50, 51), (1, 30)])
+def test_specimens_are_as_many_as_the_device_has_room_for(monkeypatch, room, count):
+    monkeypatch.setattr(yardstick, "Oracle", Oracle)
+    monkeypatch.setattr(yardstick, "most_calls", lambda stick, case: 10)
+    stick = SimpleNamespace(workload=SOFTMAX, timed={})
+    device = SimpleNamespace(budget=SimpleNamespace(pairs=10, specimen_bytes=room))
+    yardstick.provide(stick, SOFTMAX.cases[0], None, device, None)
+    assert len(stick.timed["main"]) == count
+
+
+@pytest.mark.parametrize("golden", [False, True])
+def test_bytes_of_a_slot_are_those_of_its_regions(golden):
+    (slot,) = layout.plan(SOFTMAX, {"main": 1}, golden=golden).slots
+    regions = [*slot.inputs, *slot.outputs]
+    told = layout.slot_bytes(SOFTMAX, SOFTMAX.cases[0], golden=golden)
+    assert told == sum(one.size_bytes for one in regions)
 
 
 # Cells --------------------------------------------------------------------------------------------

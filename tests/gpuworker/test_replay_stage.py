@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -23,7 +24,7 @@ from gpuworker.entry import Entry
 from gpuworker.inputs import Flavour, draw, secret_generator
 from gpuworker.report import Report
 from gpuworker.specimen import Specimen
-from gpuworker.verdicts import RejectedError
+from gpuworker.verdicts import RejectedError, UnrehearsedError
 from search.records import Language, Tier
 from search.workload import Case
 
@@ -206,3 +207,43 @@ def test_a_warm_baseline_is_not_warmed_up_again(court, stick, monkeypatch):
         judged(court, stick, Replay, monkeypatch)
         passes.append(len(stick.baseline.orders) - before)
     assert passes[1] < passes[0]
+
+
+def test_host_code_that_meets_rarer_values_is_rehearsed_on_them_and_judged_on_new_ones(
+    court, stick, device, monkeypatch
+):
+    met, judged_by = [], []
+
+    def check(entry, cases, tier, report):
+        judged_by.append((entry.stick, entry.built.caches[False]))
+        if len(judged_by) == 1:
+            raise UnrehearsedError("")
+
+    def rehearse(court, program, workload, deadline, *, hidden, known):
+        met.append((hidden, known))
+        return b"both"
+
+    fresh = dataclasses.replace(stick, checks={})
+    monkeypatch.setattr(evaluate, "_check_and_time", check)
+    monkeypatch.setattr(evaluate.rehearsal, "rehearse", rehearse)
+    monkeypatch.setattr(court, "yardstick", lambda workload, cases: fresh)
+    request = request_for("# kernel", Language.TRITON)
+    built = Built(caches={False: b"one", True: b"one"})
+    entry = Entry(request.candidate, built, stick, court, Patience(1e9, 10.0), ("main",))
+    evaluate._on_device(entry, [MAIN], Tier.FAST, Report(request, FACTS))
+    assert judged_by == [(stick, b"one"), (fresh, b"both")]
+    assert [hidden for hidden, _ in met] == [False, True]
+    assert met[0][1]["main"] == [one.inputs for one in stick.checks["main"]]
+
+
+def test_host_code_that_always_finds_another_value_is_refused(court, stick, monkeypatch):
+    def check(*_):
+        raise UnrehearsedError("its log")
+
+    monkeypatch.setattr(evaluate, "_check_and_time", check)
+    monkeypatch.setattr(evaluate.rehearsal, "rehearse", lambda *_, **__: b"")
+    monkeypatch.setattr(court, "yardstick", lambda workload, cases: stick)
+    request = request_for("# kernel", Language.TRITON)
+    entry = Entry(request.candidate, Built(caches={False: b""}), stick, court, Patience(1e9, 10.0))
+    with pytest.raises(RejectedError, match="its rehearsal did not meet"):
+        evaluate._on_device(entry, [MAIN], Tier.FAST, Report(request, FACTS))
