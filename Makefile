@@ -31,7 +31,7 @@ NARROWED = $(if $(PYTEST_ARGS),|| [ $$? -eq 5 ])
 
 # Without the exhaustive ones (`python -m pytest -m exhaustive`): half an hour on two cores.
 test: system
-	$(BIN)/python -m pytest -m "not exhaustive and not alone and not filler and not measuring" -n 2 --dist loadfile $(PYTEST_ARGS) $(NARROWED)
+	$(BIN)/python -m pytest -m "not exhaustive and not alone and not patient and not filler and not measuring" -n 2 --dist loadfile $(PYTEST_ARGS) $(NARROWED)
 	$(BIN)/python tests/gaps.py $(PYTEST_ARGS)
 
 # Asks the network for news of known holes; what it finds belongs into kernelsite/ops/dependency_floors.txt.

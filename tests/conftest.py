@@ -8,11 +8,25 @@ import pytest
 import system_packages
 
 ALONE = ("kernelsite/ops", "kernelsite/browser")
-"""Folders whose tests start whole sites: two at a time would disturb each other. Slow ones elsewhere are alone too."""
+"""Folders whose tests start whole sites: two at a time would disturb each other. Slow ones elsewhere run beside them."""
 MEASURING = ("gpuworker",)
 """Folders whose tests measure times or hold the device: they have the machine to themselves."""
-FILLERS = ("search",)
-"""Folders whose tests only compute. They and those against PostgreSQL run in the gaps of the others (`gaps.py`)."""
+FILLERS = (
+    "search",
+    *(f"kernelsite/{name}" for name in ("accounts", "api", "catalog", "compare", "reviews", "shares")),
+    *(
+        f"kernelsite/searches/test_{name}.py"
+        for name in (
+            "permission_matrix",
+            "pages",
+            "structure_tabs",
+            "candidate_tabs",
+            "home_page",
+            "log_views",
+        )
+    ),
+)
+"""Folders and files whose tests only compute. They and those against PostgreSQL run in the gaps of the others (`gaps.py`)."""
 DEADLINES = ("search/agents/llm",)
 """Among them, folders whose tests wait for a server with a deadline."""
 
@@ -36,8 +50,10 @@ def _mark_streams(items):
             item.add_marker("filler")
         elif _is_below(item, MEASURING):
             item.add_marker("measuring")
-        elif item.get_closest_marker("slow") or _is_below(item, ALONE):
+        elif _is_below(item, ALONE):
             item.add_marker("alone")
+        elif item.get_closest_marker("slow"):
+            item.add_marker("patient")
 
 
 def _is_below(item, folders):

@@ -1,6 +1,6 @@
-"""Runs the tests that are `alone`, in their gaps, at the lowest priority, those that only compute, then those that measure.
+"""Runs the tests that are `alone`; beside them those that wait for kills, and those that only compute; then those that measure.
 
-The ones that are alone wait for browsers, sites and kills, and half of the machine idles; what fills it has one
+The ones that are alone wait for browsers and sites, and half of the machine idles; what fills it has one
 core and gives way at once. Tests that measure times begin when all that is done.
 
     python tests/gaps.py [pytest's arguments]
@@ -8,10 +8,15 @@ core and gives way at once. Tests that measure times begin when all that is done
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 NOT_ONE_TEST = 5
 """Of pytest: arguments may leave one of the streams without a test."""
@@ -27,18 +32,27 @@ def give_way() -> None:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
-def main(arguments: list[str]) -> int:
+@contextlib.contextmanager
+def beside(command: list[str], prepare: Callable[[], None] | None = None) -> Iterator[list[int]]:
+    """Runs a command; behind the block its output is printed, and its answer is in the list."""
+    answer: list[int] = []
     with tempfile.TemporaryFile("w+", errors="replace") as told:
-        gaps = subprocess.Popen(
-            pytest_command("filler", arguments), stdout=told, stderr=subprocess.STDOUT, preexec_fn=give_way
-        )
-        alone = subprocess.run(pytest_command("alone", arguments), check=False).returncode
-        filled = gaps.wait()
+        running = subprocess.Popen(command, stdout=told, stderr=subprocess.STDOUT, preexec_fn=prepare)
+        yield answer
+        answer.append(running.wait())
         told.seek(0)
         print(told.read(), flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    with (
+        beside(pytest_command("filler", arguments), give_way) as filled,
+        beside(pytest_command("patient", arguments)) as waited,
+    ):
+        alone = subprocess.run(pytest_command("alone", arguments), check=False).returncode
     measured = subprocess.run(pytest_command("measuring", arguments), check=False).returncode
     # One that was killed has a number below 0.
-    return int(any(code not in (0, NOT_ONE_TEST) for code in (alone, filled, measured)))
+    return int(any(code not in (0, NOT_ONE_TEST) for code in (alone, *filled, *waited, measured)))
 
 
 if __name__ == "__main__":
