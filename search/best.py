@@ -1,8 +1,9 @@
-"""The fastest program found of each measured space, as a table, and as files that a judge measures again.
+"""The fastest program found for a case of a workload, as a row of a table, and as files that a judge measures again.
 
-`export` writes for every landscape its best program with the best knob values in its `KNOBS` literal, and the
-workload with the one case timed; `measured` reads what `python -m gpuworker evaluate --tier full --baselines … --json`
-said of them. Without such a result a row holds what the landscape has: the fast tier, and the eager baseline.
+It is the best of a landscape, or of a search that was made for it (`python -m search find`). `export` writes the
+program with the best knob values in its `KNOBS` literal, and the workload with the one case timed; `measured` reads what
+`python -m gpuworker evaluate --tier full --baselines … --json` said of them. Without such a result the row of a landscape
+holds what that has: the fast tier, and the eager baseline.
 """
 
 from __future__ import annotations
@@ -40,10 +41,29 @@ class Against(Record):
     speedup: Interval
 
 
-class Best(Record):
-    """The fastest program of one landscape."""
+class Winner(Record):
+    """The fastest program for one case of a workload, with all that is needed to measure it again."""
 
-    landscape: str
+    name: str
+    workload: Workload
+    case: str
+    language: Language
+    device_class: str
+    device: str
+    """For people."""
+    label: str
+    """How and when it was found; the date comes last, after a comma."""
+    structure: str
+    """Title of its blueprint."""
+    knobs: dict[str, KnobValue]
+    source: str
+    """Without the knob values."""
+
+
+class Best(Record):
+    """A winner and its times."""
+
+    name: str
     workload: str
     case: str
     sizes: str
@@ -74,15 +94,35 @@ def best_of(found: Landscape) -> tuple[int, Point]:
     return max(choices, key=lambda key: choices[key])
 
 
-def export(found: Landscape, folder: Path) -> Path:
-    """Write the program and its workload; the program's path."""
+def winner_of(found: Landscape) -> Winner:
+    """Of a landscape.
+
+    Raises:
+        ValueError: nothing passed.
+    """
     place, point = best_of(found)
     structure = found.structures[place]
-    knobs = _knobs(found, place, point)
-    path = folder / f"{found.name}{ENDINGS[found.language]}"
-    path.write_text(with_knobs(found.language, structure.sources[0].content, knobs), "utf-8")
-    workload = _one_timed(found.workload, found.case)
-    (folder / f"{found.name}.workload.json").write_text(workload.model_dump_json(), "utf-8")
+    names = [knob.name for knob in structure.blueprint.knobs]
+    return Winner(
+        name=found.name,
+        workload=found.workload,
+        case=found.case,
+        language=found.language,
+        device_class=found.environment.device_class,
+        device=found.environment.device,
+        label=found.label,
+        structure=structure.blueprint.title,
+        knobs=dict(zip(names, point, strict=True)),
+        source=structure.sources[0].content,
+    )
+
+
+def export(winner: Winner, folder: Path) -> Path:
+    """Write the program and its workload; the program's path."""
+    path = folder / f"{winner.name}{ENDINGS[winner.language]}"
+    path.write_text(with_knobs(winner.language, winner.source, winner.knobs), "utf-8")
+    workload = one_timed(winner.workload, winner.case)
+    (folder / f"{winner.name}.workload.json").write_text(workload.model_dump_json(), "utf-8")
     return path
 
 
@@ -95,44 +135,32 @@ def recorded(found: Landscape) -> Best:
     median_us = _interval(table.median_us[middle], table.p10_us[middle], table.p90_us[middle])
     speedup = _interval(table.speedup[middle], table.low[middle], table.high[middle])
     eager = Against(median_us=table.baseline_us[middle] or math.nan, speedup=speedup)
-    return Best(
-        **_about(found, place, point),
-        median_us=median_us,
-        tier="fast",
-        against={EAGER: eager},
-        of_floor=_of_floor(found, median_us.value),
-    )
+    return _row(winner_of(found), median_us, "fast", {EAGER: eager})
 
 
-def measured(found: Landscape, path: Path) -> Best:
-    """The row of a landscape whose best program was measured again.
+def measured(winner: Winner, path: Path) -> Best:
+    """The row of a winner that was measured again.
 
     Args:
-        found: the landscape that it was exported from.
+        winner: what was exported.
         path: what `python -m gpuworker evaluate --json` printed.
 
     Raises:
         ResultError: it is no such file, or the program did not pass there.
     """
-    place, point = best_of(found)
     try:
         document = json.loads(path.read_text("utf-8"))
         intervals, baselines = document.pop("intervals_us", {}), document.pop("baselines", {})
         evaluation = Evaluation.load(document)
-        timing = next(one for one in evaluation.cases if one.case == found.case)
-        told = intervals.get(found.case, {})
+        timing = next(one for one in evaluation.cases if one.case == winner.case)
+        told = intervals.get(winner.case, {})
         low, high = told.get("low", timing.p10_us), told.get("high", timing.p90_us)
         against = {EAGER: Against(median_us=timing.baseline_us, speedup=timing.speedup)}
-        against |= _others(baselines, found.case)
+        against |= _others(baselines, winner.case)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
-        raise ResultError(f"{path}: is no passed evaluation of {found.name}: {error}") from error
-    return Best(
-        **_about(found, place, point),
-        median_us=Interval(value=timing.median_us, low=low, high=high),
-        tier=str(evaluation.tier),
-        against=against,
-        of_floor=_of_floor(found, timing.median_us),
-    )
+        raise ResultError(f"{path}: is no passed evaluation of {winner.name}: {error}") from error
+    time = Interval(value=timing.median_us, low=low, high=high)
+    return _row(winner, time, str(evaluation.tier), against)
 
 
 def _others(baselines: Mapping[str, Any], case: str) -> dict[str, Against]:
@@ -146,40 +174,39 @@ def _others(baselines: Mapping[str, Any], case: str) -> dict[str, Against]:
     return found
 
 
-def _about(found: Landscape, place: int, point: Point) -> dict[str, Any]:
-    case = _case(found)
-    return {
-        "landscape": found.name,
-        "workload": found.workload.name,
-        "case": found.case,
-        "sizes": " ".join(f"{axis}={size}" for axis, size in case.axes.items()),
-        "device": found.environment.device,
-        "label": found.label,
-        "structure": found.structures[place].blueprint.title,
-        "knobs": _knobs(found, place, point),
-    }
+def _row(winner: Winner, median_us: Interval, tier: str, against: dict[str, Against]) -> Best:
+    case = _case(winner)
+    return Best(
+        name=winner.name,
+        workload=winner.workload.name,
+        case=winner.case,
+        sizes=" ".join(f"{axis}={size}" for axis, size in case.axes.items()),
+        device=winner.device,
+        label=winner.label,
+        structure=winner.structure,
+        knobs=winner.knobs,
+        median_us=median_us,
+        tier=tier,
+        against=against,
+        of_floor=_of_floor(winner, median_us.value),
+    )
 
 
-def _knobs(found: Landscape, place: int, point: Point) -> dict[str, KnobValue]:
-    names = [knob.name for knob in found.structures[place].blueprint.knobs]
-    return dict(zip(names, point, strict=True))
+def _case(winner: Winner) -> Case:
+    return next(case for case in winner.workload.cases if case.name == winner.case)
 
 
-def _case(found: Landscape) -> Case:
-    return next(case for case in found.workload.cases if case.name == found.case)
-
-
-def _one_timed(workload: Workload, name: str) -> Workload:
+def one_timed(workload: Workload, name: str) -> Workload:
     """The same workload; every case is checked, one is timed."""
     cases = tuple(case.model_copy(update={"timed": case.name == name}) for case in workload.cases)
     return workload.model_copy(update={"cases": cases})
 
 
-def _of_floor(found: Landscape, median_us: float) -> float | None:
-    model = device_model(found.environment.device_class)
+def _of_floor(winner: Winner, median_us: float) -> float | None:
+    model = device_model(winner.device_class)
     if model is None or "memory_bytes_per_us" not in model.sources:
         return None  # a class figure is no floor
-    workload, sizes = found.workload, found.workload.sizes(_case(found))
+    workload, sizes = winner.workload, winner.workload.sizes(_case(winner))
     moved = workload.floor.bytes
     size = evaluate_expression(moved, sizes) if moved else _tensor_bytes(workload, sizes)
     work = workload.floor.operations

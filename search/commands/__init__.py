@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from search.commands.bench import bench
 from search.commands.best import best
+from search.commands.find import find
 from search.commands.import_ import import_
 from search.commands.landscape import landscape
 from search.commands.library import library
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "bench": bench,
     "best": best,
+    "find": find,
     "import": import_,
     "landscape": landscape,
     "library": library,

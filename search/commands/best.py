@@ -1,4 +1,8 @@
-"""`python -m search best`: the fastest program of every landscape, as a table or as files to be measured again."""
+"""`python -m search best`: the fastest program of every landscape, as a table or as files to be measured again.
+
+With `--results`, programs that `python -m search find` left in that folder stand in the table too; of two for the same
+case of a workload, the faster.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.best import EAGER, Best, ResultError, export, measured, recorded
+from search.best import EAGER, Best, ResultError, Winner, export, measured, recorded, winner_of
 from search.landscapes.files import LandscapeError, find_landscape, landscape_files, read_landscape
 from search.records import Language
 
@@ -38,7 +42,7 @@ def best(arguments: list[str]) -> int:
         if options.export:
             _export(found, options.export)
             return 0
-        rows = [_row(one, options.results) for one in found]
+        rows = _fastest([_row(one, options.results) for one in found] + _found(options.results))
     except (LandscapeError, ResultError, ValueError, OSError) as error:
         sys.stderr.write(f"best: {error}\n")
         return 2
@@ -55,18 +59,43 @@ def _export(found: list[Landscape], folder: Path) -> None:
     """Programs, workloads and the lines that measure them, one landscape a line."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in found:
-        path = export(one, folder)
-        device = "cpu" if one.language is Language.CPP else "cuda:0"
-        sys.stdout.write(
-            f"python3 -m gpuworker evaluate --device {device} --workload {folder / one.name}.workload.json "
-            f"--candidate {path} --language {one.language} --tier full --baselines eager,compile,library --json "
-            f"> {folder / one.name}.result.json\n"
-        )
+        sys.stdout.write(f"{line(winner_of(one), folder)}\n")
+
+
+def line(winner: Winner, folder: Path) -> str:
+    """Export a winner; the command that measures it again."""
+    path = export(winner, folder)
+    device = "cpu" if winner.language is Language.CPP else "cuda:0"
+    return (
+        f"python3 -m gpuworker evaluate --device {device} --workload {folder / winner.name}.workload.json "
+        f"--candidate {path} --language {winner.language} --tier full --baselines eager,compile,library --json "
+        f"> {folder / winner.name}.result.json"
+    )
 
 
 def _row(found: Landscape, results: Path | None) -> Best:
     path = results / f"{found.name}.result.json" if results else None
-    return measured(found, path) if path and path.exists() else recorded(found)
+    return measured(winner_of(found), path) if path and path.exists() else recorded(found)
+
+
+def _found(results: Path | None) -> list[Best]:
+    """Rows of searches that were made for this; those that were not measured again are left out."""
+    if results is None:
+        return []
+    winners = [
+        Winner.load(json.loads(path.read_text("utf-8"))) for path in sorted(results.glob("*.winner.json"))
+    ]
+    paths = [results / f"{winner.name}.result.json" for winner in winners]
+    return [measured(winner, path) for winner, path in zip(winners, paths, strict=True) if path.exists()]
+
+
+def _fastest(rows: list[Best]) -> list[Best]:
+    fastest: dict[tuple[str, str, str], Best] = {}
+    for row in rows:
+        key = (row.device, row.workload, row.case)
+        if key not in fastest or row.median_us.value < fastest[key].median_us.value:
+            fastest[key] = row
+    return sorted(fastest.values(), key=lambda row: (row.device, row.workload, row.case))
 
 
 def _landscape(name: str) -> Landscape:
@@ -115,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
         "--results",
         type=Path,
         metavar="FOLDER",
-        help="of <landscape>.result.json, as `gpuworker evaluate` prints them",
+        help="of <name>.result.json, as `gpuworker evaluate` prints them, and of what `find` left",
     )
     parser.add_argument(
         "--export", type=Path, metavar="FOLDER", help="write programs and workloads there instead"

@@ -90,7 +90,7 @@ def _recorder(options: argparse.Namespace, order: Order, worker: StdioDevice, st
 
 
 def _order(options: argparse.Namespace) -> Order:
-    workload = _workload(options.workload)
+    workload = workload_named(options.workload)
     cases = {case.name: case for case in workload.cases}
     first = next((case.name for case in workload.cases if case.timed), workload.cases[0].name)
     case = options.case or first
@@ -110,7 +110,12 @@ def _order(options: argparse.Namespace) -> Order:
     return Order(name, workload, case, options.language, shipped_library(), design, options.deadline)
 
 
-def _workload(text: str) -> Workload:
+def workload_named(text: str) -> Workload:
+    """A shipped workload, or the one in a file.
+
+    Raises:
+        ValueError: there is no such file, or what is wrong in it.
+    """
     shipped = shipped_workloads()
     if text in shipped:
         return shipped[text]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from landscape_factories import CASE, ENVIRONMENT, landscape
 
-from search.best import ResultError, best_of, export, measured, recorded
+from search.best import ResultError, Winner, best_of, export, measured, recorded, winner_of
 from search.commands.best import best
+from search.commands.find import find
 from search.knobs import read_knobs
 from search.landscapes.files import write_landscape
 from search.records import (
@@ -23,14 +25,23 @@ from search.records import (
 )
 from search.workload import Workload
 
+finding = sys.modules["search.commands.find"]
+"""The module; the package has the function under this name."""
 
-def result_of(found, *, speedup=2.0, status=EvaluationStatus.PASSED):
+
+def result_of(found, *, speedup=2.0, status=EvaluationStatus.PASSED, median_us=50.0):
     """What `gpuworker evaluate --json` prints."""
     place, _ = best_of(found)
     candidate = found.structures[place].candidate(found.language)
     ratio = Interval(value=speedup, low=speedup - 0.1, high=speedup + 0.1)
     timing = CaseTiming(
-        case=CASE, median_us=50, p10_us=48, p90_us=55, samples=9, baseline_us=100, speedup=ratio
+        case=CASE,
+        median_us=median_us,
+        p10_us=median_us - 2,
+        p90_us=median_us + 5,
+        samples=9,
+        baseline_us=100,
+        speedup=ratio,
     )
     evaluation = Evaluation(
         status=status,
@@ -40,13 +51,13 @@ def result_of(found, *, speedup=2.0, status=EvaluationStatus.PASSED):
         environment=ENVIRONMENT,
         cases=(timing,),
         speedup=ratio,
-        median_us=50.0,
+        median_us=median_us,
         baseline="eager",
         method=TimingMethod.SLOPE,
     )
     compiled = {"median_us": 80.0, "candidate_speedup": {"value": 1.6, "low": 1.5, "high": 1.7}}
     return evaluation.dump() | {
-        "intervals_us": {CASE: {"low": 49.5, "high": 50.5}},
+        "intervals_us": {CASE: {"low": median_us - 0.5, "high": median_us + 0.5}},
         "baselines": {
             "compile": {"title": "torch.compile", "cases": {CASE: compiled}},
             "library": {"none": "no"},
@@ -69,7 +80,7 @@ def test_a_point_measured_once_does_not_win_where_others_were_measured_again():
 
 def test_the_exported_source_holds_the_knobs_and_the_workload_one_timed_case(tmp_path):
     found = landscape()
-    path = export(found, tmp_path)
+    path = export(winner_of(found), tmp_path)
     place, point = best_of(found)
     names = [knob.name for knob in found.structures[place].blueprint.knobs]
     assert read_knobs(Language.CPP, path.read_text()) == dict(zip(names, point, strict=True))
@@ -89,7 +100,7 @@ def test_a_result_replaces_times_and_brings_other_baselines(tmp_path):
     found = landscape()
     path = tmp_path / "made_up.result.json"
     path.write_text(json.dumps(result_of(found)))
-    row = measured(found, path)
+    row = measured(winner_of(found), path)
     assert (row.median_us.value, row.median_us.low, row.median_us.high) == (50, 49.5, 50.5)
     assert row.tier == "full"
     assert row.against["eager"].median_us == 100
@@ -102,7 +113,7 @@ def test_what_is_no_result_is_refused_by_name(tmp_path, text):
     path = tmp_path / "made_up.result.json"
     path.write_text(text)
     with pytest.raises(ResultError, match=r"made_up\.result\.json"):
-        measured(landscape(), path)
+        measured(winner_of(landscape()), path)
 
 
 def test_the_command_shows_a_table_and_the_lines_of_an_export(tmp_path, capsys):
@@ -116,6 +127,99 @@ def test_the_command_shows_a_table_and_the_lines_of_an_export(tmp_path, capsys):
     line = capsys.readouterr().out
     assert line.startswith("python3 -m gpuworker evaluate --device cpu")
     assert (tmp_path / "kernels" / "made_up.cpp").exists()
+
+
+@pytest.mark.parametrize(
+    ("median_us", "structure"), [(30.0, "found by a search"), (70.0, "of the landscape")]
+)
+def test_of_a_landscape_and_a_search_the_faster_program_stands_in_the_table(
+    tmp_path, capsys, median_us, structure
+):
+    found = landscape()
+    file = tmp_path / "made_up.json.gz"
+    write_landscape(file, found)
+    (tmp_path / "made_up.result.json").write_text(json.dumps(result_of(found)))
+    other = winner_of(found).model_copy(update={"name": "searched", "structure": "found by a search"})
+    (tmp_path / "searched.winner.json").write_text(other.model_dump_json())
+    assert best(["--landscapes", str(file), "--results", str(tmp_path), "--json"]) == 0
+    (alone,) = json.loads(capsys.readouterr().out)
+    assert alone["name"] == "made_up", "the other was not measured again"
+    (tmp_path / "searched.result.json").write_text(json.dumps(result_of(found, median_us=median_us)))
+    assert best(["--landscapes", str(file), "--results", str(tmp_path), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["structure"] == "found by a search") is (structure == "found by a search")
+
+
+class Device:
+    """A worker of this machine; what it judges is faster or slower by its hash."""
+
+    description = {"device_class": "cpu", "model": "a made-up processor"}
+
+    def __init__(self, name):
+        assert name == "cpu"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return
+
+    def evaluate(self, request):
+        ratio = 1.0 + 0.1 * len(request.candidate.hash.strip("0123456789"))
+        speedup = Interval(value=ratio, low=ratio - 0.01, high=ratio + 0.01)
+        return Evaluation(
+            status=EvaluationStatus.PASSED,
+            tier=request.tier,
+            purpose=request.purpose,
+            candidate=request.candidate.hash,
+            environment=ENVIRONMENT,
+            cases=(self._timing(speedup, 100 / ratio),),
+            speedup=speedup,
+            median_us=100 / ratio,
+            baseline="eager",
+            method=TimingMethod.SLOPE,
+        )
+
+    @staticmethod
+    def _timing(speedup, median_us):
+        return CaseTiming(
+            case="main",
+            median_us=median_us,
+            p10_us=median_us,
+            p90_us=median_us,
+            samples=9,
+            baseline_us=100,
+            speedup=speedup,
+        )
+
+
+FIND = ["--workload", "softmax", "--language", "cpp", "--device", "cpu", "--budget", "8"]
+
+
+def test_a_search_leaves_its_fastest_program_and_the_line_that_measures_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(finding, "StdioDevice", Device)
+    assert find([*FIND, "--out", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert "--workload " + str(tmp_path / "cpu_softmax_main_found.workload.json") in told.out
+    winner = Winner.load(json.loads((tmp_path / "cpu_softmax_main_found.winner.json").read_text()))
+    assert winner.device == "a made-up processor"
+    assert read_knobs(Language.CPP, (tmp_path / "cpu_softmax_main_found.cpp").read_text()) == winner.knobs
+    assert [case.name for case in winner.workload.cases if case.timed] == ["main"]
+    assert told.err.count("PASSED") >= 8
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (["--case", "nowhere"], "nowhere"),
+        (["--workload", "nothing.json"], "nothing.json"),
+        (["--budget", "1"], "evaluations"),
+    ],
+)
+def test_a_search_that_cannot_begin_says_why(tmp_path, capsys, monkeypatch, change, named):
+    monkeypatch.setattr(finding, "StdioDevice", Device)
+    assert find([*FIND, *change, "--out", str(tmp_path)]) == 2
+    assert named in capsys.readouterr().err
 
 
 def test_a_landscape_that_is_not_there_is_named(capsys):

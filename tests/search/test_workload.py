@@ -20,7 +20,7 @@ HASHES = {
     "gemm_bf16": "d710bcd5ab5d73d0fb96539a6b6a8d484c2862bd00d765510a856a06d75e1ed3",
     "gemm_bias_gelu": "b811feb162dbad5cf521cf333b907aba4df9c59cb449ffc43675fc99ad217d35",
     "gemm_fp16": "8d8c3319583c4dbe44f08936d680abbe9b0f5184bbfc9cf8d36c73a4f084d6cc",
-    "gqa_paged_decode": "bff9fb4cc9fd9b5c01a4b5fd46e46f4fee173a926c268dc7d3029a2f90239c53",
+    "gqa_paged_decode": "8aa86ca924156feacdcd4f07c221be384c3966406f304fc03220925fece84f0e",
     "layernorm": "601ed86fed9b7ae720874ac1eb7fefa55cb95892dd4679c6e3832305b828d0ba",
     "rmsnorm": "01acfd4a4624765c070b59c0c4340186823fc2205992986ded88fe779bf74ef8",
     "rmsnorm_bf16": "25b32de6abc87742e683c57434e392994c81866832f3f4749c6c9cfa93914d2c",
