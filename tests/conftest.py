@@ -10,20 +10,13 @@ import system_packages
 ALONE = ("kernelsite/ops", "kernelsite/browser")
 """Folders whose tests start whole sites: two at a time would disturb each other. Slow ones elsewhere run beside them."""
 MEASURING = ("gpuworker",)
-"""Folders whose tests measure times or hold the device: they have the machine to themselves."""
+"""Folders whose tests measure times or hold the device: they have the machine to themselves, but for `patient` ones."""
 FILLERS = (
     "search",
-    *(f"kernelsite/{name}" for name in ("accounts", "api", "catalog", "compare", "reviews", "shares")),
+    *(f"kernelsite/{name}" for name in ("accounts", "catalog", "compare", "reviews", "shares")),
     *(
         f"kernelsite/searches/test_{name}.py"
-        for name in (
-            "permission_matrix",
-            "pages",
-            "structure_tabs",
-            "candidate_tabs",
-            "home_page",
-            "log_views",
-        )
+        for name in ("structure_tabs", "candidate_tabs", "home_page", "log_views")
     ),
 )
 """Folders and files whose tests only compute. They and those against PostgreSQL run in the gaps of the others (`gaps.py`)."""
@@ -48,7 +41,7 @@ def _mark_streams(items):
         computes = _is_below(item, FILLERS) and not _is_below(item, DEADLINES)
         if computes or item.get_closest_marker("postgres"):
             item.add_marker("filler")
-        elif _is_below(item, MEASURING):
+        elif _is_below(item, MEASURING) and not item.get_closest_marker("patient"):
             item.add_marker("measuring")
         elif _is_below(item, ALONE):
             item.add_marker("alone")

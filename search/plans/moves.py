@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from search.plans.moves_of_contraction import contraction_moves
+from search.plans.moves_of_decode import decode_moves
 from search.plans.moves_of_rows import row_moves
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MOVES: dict[str, Callable[[Plan, Workload, Mapping[str, str]], tuple[KernelPlan, ...]]] = {
     "contraction": contraction_moves,
+    "paged_decode": decode_moves,
     "row_reduction": row_moves,
 }
 """By the trait that tells the kind of work. Plans of other kinds fill in their kernels themselves."""

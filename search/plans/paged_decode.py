@@ -66,6 +66,13 @@ def decode_shapes(workload: Workload) -> tuple[tuple[str, ...], tuple[str, ...]]
     return query, cache
 
 
+def used_pages(workload: Workload) -> str:
+    """Axis that counts the pages in use: of the list of page numbers, or of the cache where none is told."""
+    named = (tensor.shape for name, tensor in workload.inputs.items() if name.endswith("indices"))
+    shape = next((shape for shape in named if shape and len(shape) == 1), None)
+    return shape[0] if shape else decode_shapes(workload)[1][0]
+
+
 def _partials(query: tuple[str, ...]) -> list[Intermediate]:
     heads = (query[0], query[1], "SPLITS")
     shapes = {"partial_max": heads, "partial_sum": heads, "partial_values": (*heads, query[2])}

@@ -18,6 +18,9 @@ from gpuworker.runner import Runner, StartError
 from search.validation import Outcome
 from search.workload import Case, DType, ScalarInput, Tensor, Tolerance, VarAxis, Workload, shipped_workloads
 
+# Nothing is timed here.
+pytestmark = pytest.mark.patient
+
 ROOT = Path(__file__).parents[2]
 SCALED = Workload(
     name="scaled_sum",

@@ -71,19 +71,26 @@ print(json.dumps([connection.vendor, refused]))
     assert json.loads(out.splitlines()[-1]) == ["postgresql", True]
 
 
-def test_tests_of_the_site_pass_there(run):
-    names = (
-        "accounts",
-        "api/test_api_catalog.py",
-        "api/test_api_launch.py",
-        "catalog/test_workload_drafts.py",
-        "fleet",
-        "searches/test_attempts.py",
-        "searches/test_driver.py",
-        "searches/test_gate.py",
-        "reviews/test_review_races.py",
-        "shares/test_share_links.py::test_of_twenty_who_revoke_together_one_does",
-    )
+RACES = (
+    "api/test_api_launch.py",
+    "fleet",
+    "searches/test_attempts.py",
+    "searches/test_gate.py",
+    "reviews/test_review_races.py",
+    "shares/test_share_links.py::test_of_twenty_who_revoke_together_one_does",
+)
+"""Where rows are locked, claimed and counted side by side."""
+OTHERS = (
+    "accounts",
+    "api/test_api_catalog.py",
+    "catalog/test_workload_drafts.py",
+    "searches/test_driver.py",
+    "searches/test_llm_search.py",
+)
+
+
+@pytest.mark.parametrize("names", [RACES, pytest.param(OTHERS, marks=pytest.mark.exhaustive)])
+def test_tests_of_the_site_pass_there(run, names):
     files = [f"tests/kernelsite/{name}" for name in names]
     assert "passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--create-db", *files)
 

@@ -140,6 +140,20 @@ def test_the_page_says_what_an_approval_is_worth(browse, green, people, structur
     assert heard(Notice.objects.get(event="review.stale")) == {"rita"}
 
 
+@pytest.mark.parametrize(
+    ("speedup", "said"),
+    [(0.8, "It is slower than its baseline"), (1.001, "It may be no faster than its baseline"), (1.2, "")],
+)
+def test_whoever_approves_a_slow_kernel_sees_that_it_is(browse, review, people, speedup, said):
+    measure(review, people["mel"], speedup=speedup)
+    before = browse("rita").get(review.get_absolute_url()).content.decode()
+    approve(review, people["rita"])
+    after = browse("mel").get(Release.objects.get().get_absolute_url()).content.decode()
+    for page in (before, after):
+        assert ("than its baseline" in page) is bool(said)
+        assert said in page
+
+
 def test_the_difference_to_the_last_release_is_shown(browse, release, search, people):
     other = propose(search.structures.get(number=2), people["mel"])
     page = browse("rita").get(other.get_absolute_url()).content.decode()

@@ -1,8 +1,8 @@
 """SIGKILL at random moments: web, control worker, agent worker, device worker and embedded server, in turn.
 
-25 times with the synthetic device (`synthetic_device.py` speaks the protocol of the real worker over the real
+15 times with the synthetic device (`synthetic_device.py` speaks the protocol of the real worker over the real
 broker but answers in 0.6 s, so that many steps are hit), and 10 times with the real device worker, of whose
-sandboxed processes none may be left; among the exhaustive tests 25 times too. Leases are 2 s; an evaluation's is 8 s
+sandboxed processes none may be left; among the exhaustive tests 25 times each. Leases are 2 s; an evaluation's is 8 s
 with the real worker, which says `alive` every 5 s.
 """
 
@@ -44,8 +44,11 @@ class Trial:
 
 
 TRIALS = {
-    "synthetic": Trial("synthetic_device", "cpu", 48, 5, 170.0, (0.3, 1.9), {"SYNTHETIC_DELAY_S": "0.6"}),
-    "gpuworker": Trial("gpuworker.app", "cpu", 24, 2, 200.0, (0.5, 3.0), {"RIG_EVALUATION_LEASE_S": "8"}),
+    "synthetic": Trial("synthetic_device", "cpu", 32, 3, 300.0, (0.3, 1.9), {"SYNTHETIC_DELAY_S": "0.6"}),
+    "gpuworker": Trial("gpuworker.app", "cpu", 24, 2, 300.0, (0.5, 3.0), {"RIG_EVALUATION_LEASE_S": "8"}),
+    "synthetic_at_length": Trial(
+        "synthetic_device", "cpu", 48, 5, 300.0, (0.3, 1.9), {"SYNTHETIC_DELAY_S": "0.6"}
+    ),
     "gpuworker_at_length": Trial(
         "gpuworker.app", "cpu", 48, 5, 420.0, (0.5, 3.0), {"RIG_EVALUATION_LEASE_S": "8"}
     ),
@@ -54,7 +57,13 @@ TRIALS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["synthetic", "gpuworker", pytest.param("gpuworker_at_length", marks=pytest.mark.exhaustive)]
+    "name",
+    [
+        "synthetic",
+        "gpuworker",
+        pytest.param("synthetic_at_length", marks=pytest.mark.exhaustive),
+        pytest.param("gpuworker_at_length", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_a_search_survives_kills(order, monkeypatch, tmp_path, name):
     trial = TRIALS[name]
