@@ -23,6 +23,8 @@ class Move(Record):
     between: str = ""
     """Expression: elements of the tensor that pass until one is met again, e.g. `FLIGHT * N` where every program
     walks its own row; FLIGHT is the number of programs at work. Empty: the whole tensor."""
+    gathered: bool = False
+    """An index decides which elements a program touches."""
 
 
 class KernelPlan(Record):

@@ -59,7 +59,10 @@ class _Decode:
         persistent = self.choices["scheduling"] == "persistent"
         update = {
             "reads": (
-                *(Move(tensor=name, times=again, between=f"FLIGHT * {step}") for name in self.caches),
+                *(
+                    Move(tensor=name, times=again, between=f"FLIGHT * {step}", gathered=True)
+                    for name in self.caches
+                ),
                 Move(tensor=self.query),
             ),
             "writes": tuple(Move(tensor=name) for name in (self.partial if split else self.outputs)),

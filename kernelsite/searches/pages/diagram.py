@@ -234,12 +234,15 @@ def _tensor(scene: Scene, plan: KernelPlan, name: str, times: str) -> TensorBox:
         size_bytes=ITEM_BYTES[DType(dtype)] * math.prod(known) if len(known) == len(axes) else None,
         times=times,
         times_value=_value(times, scene.sizes),
-        is_untold=not (plan.reads or plan.writes)
-        and all(axis.role == "whole" for axis in axes)
-        and bool(axes),
+        is_untold=bool(axes) and all(axis.role == "whole" for axis in axes) and not _says_where(plan, name),
         is_new=scene.parent is not None and kind == "intermediate" and name not in before,
         share=_share(axes, single=_unit(scene.blueprint, plan.name) == "single"),
     )
+
+
+def _says_where(plan: KernelPlan, name: str) -> bool:
+    moved = {move.tensor: move for move in (*plan.reads, *plan.writes)}
+    return bool(moved) and not (name in moved and moved[name].gathered)
 
 
 def _kind(scene: Scene, name: str) -> tuple[str, str, tuple[str, ...]]:

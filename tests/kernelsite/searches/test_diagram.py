@@ -77,7 +77,18 @@ def test_what_the_plan_does_not_say_is_not_drawn_as_known():
     assert boxes["k_cache"].is_untold
     assert "does not say" in boxes["k_cache"].told
     assert not boxes["q"].is_untold
-    assert boxes["sm_scale"].told == "sm_scale: one value"
+    (launch,) = drawn("top_k").launches
+    assert [box.told for box in launch.reads][1:] == ["k: one value"]
+
+
+def test_a_plan_without_moves_knows_only_the_axes_of_its_programs():
+    record = WORKLOADS["gqa_paged_decode"]
+    known = compose(record, shipped_library(), (), Language.TRITON)
+    kernels = tuple(one.model_copy(update={"reads": (), "writes": ()}) for one in known.kernels)
+    (launch,) = diagram(known.model_copy(update={"kernels": kernels}), record, record.cases[0]).launches
+    untold = {box.name for box in launch.reads if box.is_untold}
+    assert {"k_cache", "v_cache"} <= untold
+    assert not {"q", "sm_scale"} & untold
 
 
 def test_a_structure_like_its_parent_is_no_change():
