@@ -16,7 +16,14 @@ FILLERS = (
     *(f"kernelsite/{name}" for name in ("accounts", "catalog", "compare", "reviews", "shares")),
     *(
         f"kernelsite/searches/test_{name}.py"
-        for name in ("structure_tabs", "candidate_tabs", "home_page", "log_views")
+        for name in (
+            "candidate_tabs",
+            "home_page",
+            "log_views",
+            "pages",
+            "permission_matrix",
+            "structure_tabs",
+        )
     ),
 )
 """Folders and files whose tests only compute. They and those against PostgreSQL run in the gaps of the others (`gaps.py`)."""

@@ -176,6 +176,7 @@ def comm(pid):
         return ""
 
 
+@pytest.mark.exhaustive
 def test_walls_stand_around_a_python_that_lies_below_tmp(tmp_path):
     """The private /tmp of a cell once hid, or failed over, the environment that the worker was started from."""
     home = Path(tempfile.mkdtemp(dir="/tmp", prefix="ks-env-"))

@@ -296,7 +296,11 @@ def addresses(page, running):
 
 @pytest.mark.parametrize(
     ("name", "viewport", "scheme"),
-    [("desktop", DESKTOP, "light"), ("desktop", DESKTOP, "dark"), ("phone", PHONE, "light")],
+    [
+        ("desktop", DESKTOP, "light"),
+        pytest.param("desktop", DESKTOP, "dark", marks=pytest.mark.exhaustive),
+        ("phone", PHONE, "light"),
+    ],
 )
 def test_every_page_fits_its_screen(open_page, running, artifacts, name, viewport, scheme):
     page = open_page("/", viewport=viewport, color_scheme=scheme)

@@ -1,8 +1,8 @@
 """SIGKILL at random moments: web, control worker, agent worker, device worker and embedded server, in turn.
 
 15 times with the synthetic device (`synthetic_device.py` speaks the protocol of the real worker over the real
-broker but answers in 0.6 s, so that many steps are hit), and 10 times with the real device worker, of whose
-sandboxed processes none may be left; among the exhaustive tests 25 times each. Leases are 2 s; an evaluation's is 8 s
+broker but answers in 0.6 s, so that many steps are hit); among the exhaustive tests 25 times, and 10 and 25 times with
+the real device worker, of whose sandboxed processes none may be left. Leases are 2 s; an evaluation's is 8 s
 with the real worker, which says `alive` every 5 s.
 """
 
@@ -60,8 +60,8 @@ TRIALS = {
     "name",
     [
         "synthetic",
-        "gpuworker",
         pytest.param("synthetic_at_length", marks=pytest.mark.exhaustive),
+        pytest.param("gpuworker", marks=pytest.mark.exhaustive),
         pytest.param("gpuworker_at_length", marks=pytest.mark.exhaustive),
     ],
 )
