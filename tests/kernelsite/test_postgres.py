@@ -85,7 +85,6 @@ OTHERS = (
     "api/test_api_catalog.py",
     "catalog/test_workload_drafts.py",
     "searches/test_driver.py",
-    "searches/test_llm_search.py",
 )
 
 
