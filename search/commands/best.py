@@ -59,13 +59,13 @@ def _export(found: list[Landscape], folder: Path) -> None:
     """Programs, workloads and the lines that measure them, one landscape a line."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in found:
-        sys.stdout.write(f"{line(winner_of(one), folder)}\n")
+        device = "cpu" if one.language is Language.CPP else "cuda:0"
+        sys.stdout.write(f"{line(winner_of(one), folder, device)}\n")
 
 
-def line(winner: Winner, folder: Path) -> str:
-    """Export a winner; the command that measures it again."""
+def line(winner: Winner, folder: Path, device: str) -> str:
+    """Export a winner; the command that measures it again on a device of this machine."""
     path = export(winner, folder)
-    device = "cpu" if winner.language is Language.CPP else "cuda:0"
     return (
         f"python3 -m gpuworker evaluate --device {device} --workload {folder / winner.name}.workload.json "
         f"--candidate {path} --language {winner.language} --tier full --baselines eager,compile,library --json "
@@ -82,11 +82,16 @@ def _found(results: Path | None) -> list[Best]:
     """Rows of searches that were made for this; those that were not measured again are left out."""
     if results is None:
         return []
-    winners = [
-        Winner.load(json.loads(path.read_text("utf-8"))) for path in sorted(results.glob("*.winner.json"))
-    ]
+    winners = [_winner(path) for path in sorted(results.glob("*.winner.json"))]
     paths = [results / f"{winner.name}.result.json" for winner in winners]
     return [measured(winner, path) for winner, path in zip(winners, paths, strict=True) if path.exists()]
+
+
+def _winner(path: Path) -> Winner:
+    try:
+        return Winner.model_validate_json(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ResultError(f"{path}: is no program that `find` left: {error}") from error
 
 
 def _fastest(rows: list[Best]) -> list[Best]:

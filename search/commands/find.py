@@ -52,7 +52,7 @@ def find(arguments: list[str]) -> int:
     winner = steps.winner(best, settings, workload, str(told.get("model", settings.device_class)))
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / f"{winner.name}.winner.json").write_text(winner.model_dump_json(), "utf-8")
-    sys.stdout.write(f"{line(winner, options.out)}\n")
+    sys.stdout.write(f"{line(winner, options.out, options.device)}\n")
     return 0
 
 

@@ -24,6 +24,7 @@ _VECTOR_PER_SCORE = 10
 _MATRIX_ROWS = 16
 """The matrix unit takes at least so many query heads."""
 _KEPT_STAGES = 2
+"""Steps of tokens that a program has asked for at once."""
 
 
 def decode_moves(plan: Plan, workload: Workload, choices: Mapping[str, str]) -> tuple[KernelPlan, ...]:

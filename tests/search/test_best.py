@@ -150,6 +150,15 @@ def test_of_a_landscape_and_a_search_the_faster_program_stands_in_the_table(
     assert (row["structure"] == "found by a search") is (structure == "found by a search")
 
 
+@pytest.mark.parametrize("text", ["", "{}", "\x00"])
+def test_a_broken_file_of_a_search_is_named(tmp_path, capsys, text):
+    file = tmp_path / "made_up.json.gz"
+    write_landscape(file, landscape())
+    (tmp_path / "broken.winner.json").write_text(text)
+    assert best(["--landscapes", str(file), "--results", str(tmp_path)]) == 2
+    assert "broken.winner.json: is no program" in capsys.readouterr().err
+
+
 class Device:
     """A worker of this machine; what it judges is faster or slower by its hash."""
 
@@ -200,6 +209,7 @@ def test_a_search_leaves_its_fastest_program_and_the_line_that_measures_it(tmp_p
     monkeypatch.setattr(finding, "StdioDevice", Device)
     assert find([*FIND, "--out", str(tmp_path)]) == 0
     told = capsys.readouterr()
+    assert told.out.startswith("python3 -m gpuworker evaluate --device cpu ")
     assert "--workload " + str(tmp_path / "cpu_softmax_main_found.workload.json") in told.out
     winner = Winner.load(json.loads((tmp_path / "cpu_softmax_main_found.winner.json").read_text()))
     assert winner.device == "a made-up processor"
