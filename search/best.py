@@ -82,16 +82,20 @@ class Best(Record):
 
 
 def best_of(found: Landscape) -> tuple[int, Point]:
-    """The program of highest median speed-up; of those that were measured again, where there are such.
+    """The program of highest median speed-up; one that was measured once has only the low end of its interval.
 
     Raises:
         ValueError: nothing passed.
     """
-    again = {key: worth for key, worth in found.truth.items() if len(found.rows[key]) > 1}
-    choices = again or found.truth
-    if not choices:
+    if not found.truth:
         raise ValueError(f"{found.name}: nothing passed")
-    return max(choices, key=lambda key: choices[key])
+    return max(found.truth, key=lambda key: _surely(found, key))
+
+
+def _surely(found: Landscape, key: tuple[int, Point]) -> float:
+    rows = found.rows[key]
+    low = found.measurements.low[rows[0]]
+    return found.truth[key] if len(rows) > 1 or low is None else low
 
 
 def winner_of(found: Landscape) -> Winner:

@@ -7,9 +7,9 @@ on is here as pure functions: `variant_candidate`, `evaluation_request` and the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from search.agents.agent import Agent, Scene
@@ -18,7 +18,7 @@ from search.budget import Ending
 from search.engine import Search, SearchResult
 from search.library import shipped_workloads
 from search.records import Candidate, Evaluation, EvaluationRequest, EvaluationStatus, Purpose, Tier
-from search.steps import DraftFailure, Item, Outcome, Proposal, Step, Variant
+from search.steps import Draft, DraftFailure, Item, Outcome, Proposal, Step, Variant
 from search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from search.workload import Workload
 
 Evaluate = Callable[[EvaluationRequest], Evaluation]
+EvaluateMany = Callable[[Sequence[EvaluationRequest]], Iterable[Evaluation]]
 OnStep = Callable[[Step], None]
 
 
@@ -36,7 +37,7 @@ def run_search(
     workload: Workload,
     library: ActionLibrary,
     agent: Agent,
-    evaluate: Evaluate,
+    evaluate: EvaluateMany,
     on_step: OnStep = lambda step: None,
 ) -> SearchResult:
     """Search until the budget or the ideas are used up, or the device fails again and again.
@@ -46,7 +47,8 @@ def run_search(
         workload: what is searched for.
         library: actions that structures are made of.
         agent: answers drafts.
-        evaluate: judges one candidate; a broken device is an `INFRA_ERROR`, not an exception.
+        evaluate: judges candidates of steps that are in flight together, in order; a broken device is an `INFRA_ERROR`,
+            not an exception. `one_by_one` makes it of a function for one.
         on_step: called with every step once its outcome is told.
 
     Raises:
@@ -62,12 +64,17 @@ def run_search(
     run = _Run(settings, workload, library, agent, evaluate)
     search, deadline = Search(settings), _deadline(settings)
     while asked := search.ask(settings.parallel):
-        for item in asked:
-            search.tell(item.number, run.outcome(item))
+        for item, outcome in run.outcomes(asked):
+            search.tell(item.number, outcome)
             on_step(search.archive.steps[item.number])
         if time.monotonic() >= deadline and not search.result().finished:
             return search.result().model_copy(update={"finished": True, "reason": Ending.WALL_SECONDS})
     return search.result()
+
+
+def one_by_one(evaluate: Evaluate) -> EvaluateMany:
+    """For a device that does nothing else while it judges a candidate."""
+    return partial(map, evaluate)
 
 
 def variant_candidate(item: Variant, base: Candidate) -> Candidate:
@@ -151,6 +158,15 @@ def evaluated_outcome(
     return outcome.model_copy(update={"usage": proposal.usage, "prior": proposal.prior})
 
 
+_Drafted = tuple[Item, Candidate, Proposal | None]
+_Key = tuple[str, Tier, Purpose]
+"""What two steps agree in when one verdict is enough for both: candidate hash, tier and purpose."""
+
+
+def _key(item: Item, candidate: Candidate, _: Proposal | None) -> _Key:
+    return candidate.hash, *tier_and_purpose(item)
+
+
 @dataclass
 class _Run:
     """What accumulates over the steps of one search, by step number."""
@@ -159,32 +175,48 @@ class _Run:
     workload: Workload
     library: ActionLibrary
     agent: Agent
-    evaluate: Evaluate
+    evaluate: EvaluateMany
     blueprints: dict[str, Blueprint] = field(default_factory=dict)
     candidates: dict[int, Candidate] = field(default_factory=dict)
     evaluations: dict[int, Evaluation] = field(default_factory=dict)
-    verdicts: dict[tuple[str, Tier, Purpose], Evaluation] = field(default_factory=dict)
-    """By candidate hash, tier and purpose, to be reused by duplicates."""
+    verdicts: dict[_Key, Evaluation] = field(default_factory=dict)
+    """To be reused by duplicates."""
 
-    def outcome(self, item: Item) -> Outcome:
-        """Carry out one step."""
-        if isinstance(item, Variant):
-            return self._judged(item, variant_candidate(item, self.candidates[item.base]), None)
+    def outcomes(self, items: Sequence[Item]) -> Iterator[tuple[Item, Outcome]]:
+        """Carry out steps that are in flight together; those with nothing to measure come first."""
+        drafted: list[_Drafted] = []
+        for item in items:
+            if isinstance(item, Variant):
+                drafted.append((item, variant_candidate(item, self.candidates[item.base]), None))
+                continue
+            proposal = self._proposal(item)
+            if proposal.candidate is None:
+                yield item, failed_outcome(proposal)
+            else:
+                drafted.append((item, proposal.candidate, proposal))
+        yield from self._judged(drafted)
+
+    def _proposal(self, item: Draft) -> Proposal:
         proposal = self.agent.propose(item, self._scene())
         if proposal.blueprint is not None:
             self.blueprints.setdefault(proposal.blueprint.fingerprint, proposal.blueprint)
-        if proposal.candidate is None:
-            return failed_outcome(proposal)
-        return self._judged(item, proposal.candidate, proposal)
+        return proposal
 
-    def _judged(self, item: Item, candidate: Candidate, proposal: Proposal | None) -> Outcome:
-        key = (candidate.hash, *tier_and_purpose(item))
-        known = self.verdicts.get(key)
-        evaluation = known or self.evaluate(self._request(item, candidate, proposal))
-        if evaluation.status is not EvaluationStatus.INFRA_ERROR:
-            self.verdicts[key] = evaluation
-        self.candidates[item.number], self.evaluations[item.number] = candidate, evaluation
-        return evaluated_outcome(candidate, evaluation, proposal, reused=known is not None)
+    def _judged(self, drafted: Sequence[_Drafted]) -> Iterator[tuple[Item, Outcome]]:
+        requests: dict[_Key, EvaluationRequest] = {}
+        for one in drafted:
+            if (key := _key(*one)) not in self.verdicts:
+                requests.setdefault(key, self._request(*one))
+        answers = iter(self.evaluate(list(requests.values())))
+        told: dict[_Key, Evaluation] = {}
+        for item, candidate, proposal in drafted:
+            key = _key(item, candidate, proposal)
+            known = self.verdicts.get(key) or told.get(key)
+            evaluation = told[key] = known or next(answers)
+            if evaluation.status is not EvaluationStatus.INFRA_ERROR:
+                self.verdicts[key] = evaluation
+            self.candidates[item.number], self.evaluations[item.number] = candidate, evaluation
+            yield item, evaluated_outcome(candidate, evaluation, proposal, reused=known is not None)
 
     def _request(self, item: Item, candidate: Candidate, proposal: Proposal | None) -> EvaluationRequest:
         fingerprint = item.structure if isinstance(item, Variant) else candidate.structure

@@ -9,7 +9,7 @@ from search.agents.recorded import RecordedAgent
 from search.bench.trace import Look, Program, Trace, make_trace
 from search.landscapes.answer import answer
 from search.library import shipped_library
-from search.local import run_search
+from search.local import one_by_one, run_search
 from search.records import EvaluationStatus, Purpose
 from search.settings import Budget, SearchSettings
 from search.steps import Step, Variant
@@ -38,7 +38,7 @@ def play(landscape: Landscape, strategy: str, seed: int, budget: int, failure: f
         landscape.workload,
         shipped_library(),
         agent,
-        lambda request: answer(landscape, request, seed),
+        one_by_one(lambda request: answer(landscape, request, seed)),
         steps.append,
     )
     by_number = {step.number: step for step in steps}

@@ -25,8 +25,9 @@ from search.stdio import DeviceError, StdioDevice
 from search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from search.engine import SearchResult
-    from search.local import Evaluate
     from search.records import Evaluation, EvaluationRequest
     from search.steps import Step
     from search.workload import Workload
@@ -41,7 +42,7 @@ def find(arguments: list[str]) -> int:
             told = device.description
             steps = Steps()
             settings = _settings(options, workload, str(told["device_class"]))
-            result = steps.search(settings, workload, device.evaluate)
+            result = steps.search(settings, workload, device)
     except (ValueError, OSError, DeviceError) as error:
         sys.stderr.write(f"find: {error}\n")
         return 2
@@ -65,12 +66,13 @@ class Steps:
         self._sources: dict[str, str] = {}
         self._titles: dict[str, str] = {}
 
-    def search(self, settings: SearchSettings, workload: Workload, evaluate: Evaluate) -> SearchResult:
-        """Run it to its end."""
+    def search(self, settings: SearchSettings, workload: Workload, device: StdioDevice) -> SearchResult:
+        """Run it to its end; the device builds candidates that are in flight while it measures others."""
 
-        def judged(request: EvaluationRequest) -> Evaluation:
-            self._sources[request.candidate.hash] = request.candidate.sources[0].content
-            return evaluate(request)
+        def judged(requests: Sequence[EvaluationRequest]) -> Iterable[Evaluation]:
+            for request in requests:
+                self._sources[request.candidate.hash] = request.candidate.sources[0].content
+            return device.evaluate_batch(requests)
 
         agent = AGENTS[PLAYBOOK]()
         return run_search(settings, workload, shipped_library(), agent, judged, self._note)
@@ -131,6 +133,7 @@ def _settings(options: argparse.Namespace, workload: Workload, device_class: str
         language=options.language,
         device_class=device_class,
         seed=options.seed,
+        parallel=options.parallel,
         budget=Budget(evaluations=options.budget, wall_seconds=options.seconds),
     )
 
@@ -144,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--strategy", default="two_stage", choices=list(STRATEGIES))
     parser.add_argument("--budget", type=int, default=64, metavar="EVALUATIONS")
     parser.add_argument("--seconds", type=float, metavar="S", help="end the search then at the latest")
+    parser.add_argument("--parallel", type=int, default=8, metavar="STEPS", help="in flight together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     return parser

@@ -24,7 +24,7 @@ from search.agents.llm.transcript import Header, JsonLinesTranscript
 from search.landscapes.answer import answer
 from search.landscapes.files import landscape_of
 from search.library import shipped_library, shipped_workload
-from search.local import run_search
+from search.local import one_by_one, run_search
 from search.records import Language
 from search.settings import Budget, SearchSettings
 from tests.fakes.model_server import ModelServer
@@ -58,7 +58,12 @@ def played(agent: Agent) -> tuple[SearchResult, list[Step]]:
     landscape = landscape_of(DEVICE, workload)
     steps: list[Step] = []
     result = run_search(
-        settings, workload, library, agent, lambda request: answer(landscape, request, SEED), steps.append
+        settings,
+        workload,
+        library,
+        agent,
+        one_by_one(lambda request: answer(landscape, request, SEED)),
+        steps.append,
     )
     return result, steps
 

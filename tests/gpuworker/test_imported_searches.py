@@ -16,7 +16,7 @@ from search.agents.beginning import Beginning
 from search.agents.playbook.agent import PlaybookAgent
 from search.formats.single_file import candidate_of_file
 from search.library import shipped_library
-from search.local import run_search
+from search.local import one_by_one, run_search
 from search.records import EvaluationStatus, Language
 from search.settings import Budget, SearchSettings, StageSettings
 
@@ -69,7 +69,7 @@ def search(runner, workload, evaluations):
     steps = []
     frozen = settings(workload, program, evaluations)
     agent = Beginning(PlaybookAgent(), (program,))
-    result = run_search(frozen, workload, LIBRARY, agent, judge_of(runner), steps.append)
+    result = run_search(frozen, workload, LIBRARY, agent, one_by_one(judge_of(runner)), steps.append)
     return program, result, [step.outcome for step in steps]
 
 

@@ -10,7 +10,7 @@ from search.agents.recorded import RecordedAgent
 from search.agents.registry import default_agent
 from search.landscapes.answer import NOT_RECORDED, answer
 from search.library import shipped_library
-from search.local import run_search
+from search.local import one_by_one, run_search
 from search.records import DraftKind, EvaluationStatus, Language, Purpose, SourceFile, Stage, TimingMethod
 from search.settings import Budget, SearchSettings
 from search.steps import Draft
@@ -148,7 +148,9 @@ def test_every_strategy_searches_a_landscape_and_asks_for_nothing_else(name):
     )
     steps = []
     agent = RecordedAgent(one)
-    result = run_search(settings, WORKLOAD, library, agent, lambda each: answer(one, each), steps.append)
+    result = run_search(
+        settings, WORKLOAD, library, agent, one_by_one(lambda each: answer(one, each)), steps.append
+    )
     assert result.finished
     statuses = {step.outcome.status for step in steps if step.outcome}
     assert EvaluationStatus.INFRA_ERROR not in statuses

@@ -8,7 +8,7 @@ from search.agents.playbook.agent import PlaybookAgent
 from search.budget import Ending
 from search.engine import INFRA_STREAK
 from search.library import shipped_library, shipped_workload
-from search.local import run_search, variant_candidate
+from search.local import one_by_one, run_search, variant_candidate
 from search.records import (
     Candidate,
     CaseTiming,
@@ -85,7 +85,7 @@ class Judge:
 def search(chosen: SearchSettings, agent=None, judge=None):
     steps = []
     judge = judge or Judge()
-    result = run_search(chosen, WORKLOAD, LIBRARY, agent or PlaybookAgent(), judge, steps.append)
+    result = run_search(chosen, WORKLOAD, LIBRARY, agent or PlaybookAgent(), one_by_one(judge), steps.append)
     return result, steps, judge
 
 
@@ -201,4 +201,43 @@ def test_a_variant_changes_nothing_but_knobs():
 def test_a_review_gate_is_refused_where_nobody_reviews():
     gated = settings().model_copy(update={"stages": StageSettings(review=True)})
     with pytest.raises(ValueError, match="needs a reviewer"):
-        run_search(gated, WORKLOAD, LIBRARY, PlaybookAgent(), Judge())
+        run_search(gated, WORKLOAD, LIBRARY, PlaybookAgent(), one_by_one(Judge()))
+
+
+def test_steps_that_are_in_flight_are_judged_together_and_duplicates_once():
+    asked = []
+
+    def judged(requests):
+        asked.append([request.candidate.hash for request in requests])
+        return map(Judge(), requests)
+
+    steps = []
+    result = run_search(
+        settings().model_copy(update={"parallel": 4}),
+        WORKLOAD,
+        LIBRARY,
+        PlaybookAgent(),
+        judged,
+        steps.append,
+    )
+    assert result.finished
+    assert max(map(len, asked)) > 1
+    assert all(len(set(one)) == len(one) <= 4 for one in asked)
+    by_candidate = {step.outcome.candidate for step in steps if step.outcome.candidate}
+    assert by_candidate == {one for many in asked for one in many}
+
+
+def test_the_order_of_answers_is_that_of_requests():
+    """What a step is told is the verdict on its own candidate."""
+    steps = []
+    run_search(
+        settings().model_copy(update={"parallel": 8}),
+        WORKLOAD,
+        LIBRARY,
+        PlaybookAgent(),
+        one_by_one(Judge()),
+        steps.append,
+    )
+    for step in steps:
+        if step.outcome.speedup:
+            assert step.outcome.speedup.value == 1 + int(step.outcome.candidate[:4], 16) / 0xFFFF

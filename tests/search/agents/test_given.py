@@ -8,7 +8,7 @@ from test_playbook_agent import DIRECT, LIBRARY, PLAYBOOK, WORKLOAD, draft, scen
 from search.agents.beginning import Beginning
 from search.agents.playbook.given import choices, source_problem
 from search.library import compose
-from search.local import evaluation_request, run_search
+from search.local import evaluation_request, one_by_one, run_search
 from search.records import (
     Candidate,
     CaseTiming,
@@ -141,7 +141,7 @@ def test_a_whole_search_tunes_the_program():
     starting = (program(), OTHER)
     found = []
     result = run_search(
-        settings(starting), SORT, LIBRARY, Beginning(PLAYBOOK, starting), judged, found.append
+        settings(starting), SORT, LIBRARY, Beginning(PLAYBOOK, starting), one_by_one(judged), found.append
     )
     assert result.finished
     assert result.structures == 2

@@ -21,7 +21,7 @@ from search.formats.single_file import candidate_of_file
 from search.landscapes.answer import answer
 from search.landscapes.files import LandscapeError, is_recorded, landscape_of
 from search.library import ActionLibrary, shipped_library, shipped_workloads
-from search.local import run_search
+from search.local import one_by_one, run_search
 from search.records import SOURCE_LIMIT_BYTES
 from search.settings import MOST_STARTING, Budget, SearchSettings, StageSettings
 from search.stdio import DeviceError, StdioDevice
@@ -117,7 +117,7 @@ class Command(BaseCommand):
             agent = Beginning(model_options.agent_of(settings.agent, options), tuple(options["start"]))
             with _device(settings, workload) as (name, evaluate):
                 self._say(f"device: {name}")
-                result = run_search(settings, workload, library, agent, evaluate, self._progress)
+                result = run_search(settings, workload, library, agent, one_by_one(evaluate), self._progress)
         except (DeviceError, LandscapeError) as error:
             raise CommandError(f"--device {options['device']}: {error}") from error
         except model_options.ModelStopError as error:

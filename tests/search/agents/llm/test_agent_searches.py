@@ -12,7 +12,7 @@ from search.agents.llm.duplicates import normalised_hash
 from search.agents.llm.transcript import read_transcript
 from search.contract import check, overall
 from search.library import shipped_workload
-from search.local import run_search
+from search.local import one_by_one, run_search
 from search.records import EvaluationStatus, Language, Verdict
 from search.settings import Budget, SearchSettings
 from search.strategies import STRATEGIES
@@ -82,7 +82,7 @@ def test_a_scripted_model_in_every_strategy(strategy):
         budget=Budget(evaluations=12, tokens=400_000),
     )
     steps = []
-    result = run_search(settings, workload, LIBRARY, LlmAgent(caller), _judge, steps.append)
+    result = run_search(settings, workload, LIBRARY, LlmAgent(caller), one_by_one(_judge), steps.append)
     assert result.finished
     assert result.spent.evaluations <= 12
     assert result.spent.calls == len(caller.requests)
@@ -119,6 +119,6 @@ def test_every_prompt_of_a_search_has_the_form_that_the_script_reads():
         device_class="cpu",
         budget=Budget(evaluations=10),
     )
-    result = run_search(settings, workload, LIBRARY, LlmAgent(caller), _judge)
+    result = run_search(settings, workload, LIBRARY, LlmAgent(caller), one_by_one(_judge))
     assert result.passed > 5
     assert all(len(record_of.findall(request.messages[1].content)) == 1 for request in caller.requests)

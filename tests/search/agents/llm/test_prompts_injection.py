@@ -14,7 +14,7 @@ from search.agents.llm.fencing import DEFAULT_CAP, clean, fence
 from search.agents.llm.prompts import PROMPT_TOKENS, build
 from search.agents.llm.roles import analyst, coder, planner, repairer, tuner
 from search.agents.llm.tokens import estimate_messages
-from search.local import run_search
+from search.local import one_by_one, run_search
 from search.records import (
     Clause,
     ClauseKind,
@@ -242,7 +242,7 @@ def test_what_a_model_says_decides_nothing(claim):
         here.workload,
         LIBRARY,
         LlmAgent(MemoryCaller(script)),
-        lambda request: failed(request.candidate, EvaluationStatus.INCORRECT_NUMERICAL, "all zeros"),
+        one_by_one(lambda one: failed(one.candidate, EvaluationStatus.INCORRECT_NUMERICAL, "all zeros")),
         steps.append,
     )
     assert steps
