@@ -162,7 +162,7 @@ class Archive:
             self._words.update(outcome.blueprint.choices.items())
             structure.blueprint = outcome.blueprint
         if outcome.prior is not None and (structure.prior is None or draft.number < structure.first):
-            structure.prior = outcome.prior
+            structure.prior, structure.promise = outcome.prior, outcome.promise
         if draft.number < structure.first:
             structure.first, structure.parent = draft.number, parent
             structure.blueprint = outcome.blueprint or structure.blueprint

@@ -99,8 +99,7 @@ def structure_cost(
     sizes = workload.sizes(case)
     best: tuple[float, tuple[KernelCost, ...], dict[str, int]] | None = None
     for knobs in _settings(blueprint):
-        setting = _Setting(blueprint, workload, device, {**sizes, **knobs})
-        kernels = tuple(setting.kernel(plan) for plan in blueprint.kernels)
+        kernels = priced(blueprint, workload, device, {**sizes, **knobs})
         floor = sum(kernel.floor_us for kernel in kernels)
         if best is None or floor < best[0]:
             best = floor, kernels, knobs
@@ -115,6 +114,24 @@ def structure_cost(
         knobs=knobs,
         kernels=kernels,
     )
+
+
+def priced(
+    blueprint: Blueprint, workload: Workload, device: DeviceModel, numbers: Mapping[str, int]
+) -> tuple[KernelCost, ...]:
+    """The launches at one setting.
+
+    Args:
+        blueprint: of a structure of the workload.
+        workload: what is computed.
+        device: on which.
+        numbers: sizes of the axes and values of the knobs that the plan names.
+
+    Raises:
+        ValueError: the plan names something else.
+    """
+    setting = _Setting(blueprint, workload, device, numbers)
+    return tuple(setting.kernel(plan) for plan in blueprint.kernels)
 
 
 def prior(blueprint: Blueprint, workload: Workload, case: Case, device: DeviceModel) -> float:
@@ -143,8 +160,7 @@ def _direct_floor(workload_json: str, case_json: str, device_json: str, language
 
 def _settings(blueprint: Blueprint) -> Iterator[dict[str, int]]:
     """A thin grid over the knobs that the plan's expressions name."""
-    named = {name for kernel in blueprint.kernels for text in _texts(kernel) for name in _NAME.findall(text)}
-    named |= {size for tensor in blueprint.intermediates for size in tensor.shape}
+    named = names_of(blueprint)
     choices = {
         knob.name: [value for value in knob.choices if type(value) is int]
         for knob in blueprint.knobs
@@ -153,12 +169,18 @@ def _settings(blueprint: Blueprint) -> Iterator[dict[str, int]]:
     kept = _CHOICES_PER_KNOB
     while kept > 2 and math.prod(min(kept, len(values)) for values in choices.values()) > _MOST_SETTINGS:
         kept -= 1
-    grids = [_thinned(values, kept) for values in choices.values()]
+    grids = [thinned(values, kept) for values in choices.values()]
     for values in itertools.product(*grids):
         yield dict(zip(choices, values, strict=True))
 
 
-def _thinned(values: list[int], kept: int) -> list[int]:
+def names_of(blueprint: Blueprint) -> set[str]:
+    """Axes and knobs that the plan's expressions name."""
+    named = {name for kernel in blueprint.kernels for text in _texts(kernel) for name in _NAME.findall(text)}
+    return named | {size for tensor in blueprint.intermediates for size in tensor.shape}
+
+
+def thinned(values: list[int], kept: int) -> list[int]:
     """Evenly spread over the choices, both ends included."""
     if len(values) <= kept:
         return values

@@ -129,6 +129,7 @@ def failed_outcome(proposal: Proposal) -> Outcome:
         usage=proposal.usage,
         beliefs=proposal.beliefs,
         prior=proposal.prior,
+        promise=proposal.promise,
         failure=failure,
         cause=(proposal.cause or DraftFailure.OTHER) if failure else None,
     )
@@ -155,7 +156,8 @@ def evaluated_outcome(
     )
     if proposal is None:
         return outcome
-    return outcome.model_copy(update={"usage": proposal.usage, "prior": proposal.prior})
+    told = {"usage": proposal.usage, "prior": proposal.prior, "promise": proposal.promise}
+    return outcome.model_copy(update=told)
 
 
 _Drafted = tuple[Item, Candidate, Proposal | None]

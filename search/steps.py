@@ -112,6 +112,8 @@ class Proposal(Record):
     """Answer to a `judge`: worth of structures, by fingerprint; those at 0 are pruned."""
     prior: float | None = None
     """Log speed-up that a cost model predicts for the blueprint's best program; None: no model."""
+    promise: float | None = None
+    """Highest such speed-up of a structure one move on; None: no model, or no move."""
 
 
 class Outcome(Record):
@@ -138,6 +140,8 @@ class Outcome(Record):
     """Answer to a `judge`, as in `Proposal`."""
     prior: float | None = None
     """As in `Proposal`; the engine keeps the first one per structure."""
+    promise: float | None = None
+    """As `prior`."""
     reused: bool = False
     """A duplicate that took the earlier evaluation's answer."""
 

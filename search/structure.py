@@ -102,6 +102,7 @@ class Structure:
     refusals: int = 0
     """Explorations from here that brought nothing new."""
     prior: float | None = None
+    promise: float | None = None
     """Log speed-up of its best program as a cost model predicts it."""
     is_planted: bool = False
     """Added by a reviewer, not grown."""

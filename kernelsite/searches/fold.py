@@ -122,6 +122,7 @@ def outcome_of(step: Step, evaluation: Evaluation, *, reused: bool) -> steps.Out
         device_seconds=0.0 if reused else evaluation.device_seconds,
         usage=usage_of(step),
         prior=answer.prior if answer else None,
+        promise=answer.promise if answer else None,
         reused=reused,
     )
 
@@ -136,6 +137,7 @@ def failed_draft(step: Step, failure: str, cause: steps.DraftFailure | None) -> 
         usage=usage_of(step),
         beliefs=answer.beliefs,
         prior=answer.prior,
+        promise=answer.promise,
         failure=failure,
         cause=cause if failure else None,
     )

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 from search.cost import prior
 from search.devices import device_model
+from search.first_knobs import first_knobs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from search.blueprint import Blueprint
+    from search.records import KnobValue
     from search.workload import Case, Workload
 
 _Key = tuple[str, str, str, str]
 _known: dict[_Key, float | None] = {}
+_first: dict[_Key, dict[str, KnobValue]] = {}
 """By structure, workload, case and device class. Structures with fewer knob choices are other keys."""
 MOST_KNOWN = 20_000
 ZEAL = 2.0
@@ -34,13 +39,36 @@ def expected(blueprint: Blueprint, workload: Workload, device_class: str, case: 
     Returns:
         None where there is no model, or the plan cannot be priced.
     """
-    knobs = ";".join(f"{knob.name}={knob.choices}" for knob in blueprint.knobs)
-    key = (f"{blueprint.fingerprint} {knobs}", workload.hash, case, device_class)
+    key = _key(blueprint, workload, device_class, case)
     if key not in _known:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
         _known[key] = _priced(blueprint, workload, device_class, case)
     return _known[key]
+
+
+def tried_first(
+    blueprint: Blueprint, workload: Workload, device_class: str, case: str = ""
+) -> dict[str, KnobValue]:
+    """Knobs of a structure's first candidate: the cost model's, or the defaults where it has nothing to say.
+
+    Args:
+        blueprint: of a structure of the workload.
+        workload: what is computed.
+        device_class: of the device that will measure it.
+        case: by name; otherwise the first timed one.
+    """
+    key = _key(blueprint, workload, device_class, case)
+    if key not in _first:
+        if len(_first) >= MOST_KNOWN:
+            _first.clear()
+        _first[key] = _chosen(blueprint, workload, device_class, case)
+    return dict(_first[key])
+
+
+def highest(expectations: Iterable[float | None]) -> float | None:
+    """Of those that the model has; None where it has none."""
+    return max((one for one in expectations if one is not None), default=None)
 
 
 def favour(parent: float | None, child: float | None) -> float:
@@ -49,6 +77,22 @@ def favour(parent: float | None, child: float | None) -> float:
         return 1.0
     bound = math.log(MOST_FAVOUR)
     return math.exp(max(-bound, min(bound, ZEAL * (child - parent))))
+
+
+def _key(blueprint: Blueprint, workload: Workload, device_class: str, case: str) -> _Key:
+    knobs = ";".join(f"{knob.name}={knob.choices}" for knob in blueprint.knobs)
+    return f"{blueprint.fingerprint} {knobs}", workload.hash, case, device_class
+
+
+def _chosen(blueprint: Blueprint, workload: Workload, device_class: str, name: str) -> dict[str, KnobValue]:
+    model, case = device_model(device_class), _case(workload, name)
+    defaults = {knob.name: knob.default for knob in blueprint.knobs}
+    if model is None or case is None:
+        return defaults
+    try:
+        return first_knobs(blueprint, workload, case, model)
+    except (ValueError, OverflowError):
+        return defaults
 
 
 def _priced(blueprint: Blueprint, workload: Workload, device_class: str, name: str) -> float | None:

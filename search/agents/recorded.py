@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from search.agents.expected import expected, favour
+from search.agents.expected import expected, favour, highest, tried_first
 from search.agents.playbook.agent import PlaybookAgent
 from search.landscapes.files import LandscapeError, landscape_of
 from search.records import DraftKind
@@ -61,12 +61,20 @@ class RecordedAgent:
             return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
         structure = landscape.structures[place]
         blueprint, predicted = structure.blueprint, _expected(landscape, place)
+        promise = _promise(landscape, place)
         if random.Random(f"{draft.seed} failure").random() < self._failure:
             why = "simulated: the agent brought no source"
             cause = DraftFailure.NO_PROGRAM
-            return Proposal(blueprint=blueprint, failure=why, cause=cause, prior=predicted)
-        candidate = structure.candidate(landscape.language)
-        return Proposal(blueprint=blueprint, candidate=candidate, note=landscape.label, prior=predicted)
+            return Proposal(blueprint=blueprint, failure=why, cause=cause, prior=predicted, promise=promise)
+        first = tried_first(blueprint, landscape.workload, landscape.environment.device_class, landscape.case)
+        candidate = structure.candidate(landscape.language, first)
+        return Proposal(
+            blueprint=blueprint,
+            candidate=candidate,
+            note=landscape.label,
+            prior=predicted,
+            promise=promise,
+        )
 
 
 def _next_place(landscape: Landscape, draft: Draft, scene: Scene) -> int | None:
@@ -87,6 +95,12 @@ def _next_place(landscape: Landscape, draft: Draft, scene: Scene) -> int | None:
         if best is None or key > best[0]:
             best = (key, moves.child[row])
     return best[1] if best else None
+
+
+def _promise(landscape: Landscape, place: int) -> float | None:
+    moves = landscape.moves
+    children = [child for parent, child in zip(moves.parent, moves.child, strict=True) if parent == place]
+    return highest(_expected(landscape, child) for child in children)
 
 
 def _expected(landscape: Landscape, place: int) -> float | None:

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from search.agents.expected import expected
+from search.agents.expected import expected, tried_first
 from search.importance import action_importance, knob_importance
 from search.landscapes.files import LandscapeError, find_landscape, landscape_files, read_landscape
 from search.statistics import rank_correlation
@@ -17,6 +17,8 @@ from search.statistics import rank_correlation
 if TYPE_CHECKING:
     from search.landscapes.landscape import Landscape
 
+FIRST_TRIES = ("by_plan", "by_defaults", "by_chance")
+"""Share of a structure's best speed-up that its first candidate has; a failure has none."""
 SHOWN = 12
 """Structures and actions in the text; the JSON holds all."""
 
@@ -61,6 +63,7 @@ def described(found: Landscape) -> dict[str, Any]:
         "missing": found.missing(),
         "statuses": dict(Counter(map(str, found.measurements.status))),
         "cost_model_rank_correlation": ranks,
+        "first_try": {name: _mean([one[name] for one in structures]) for name in FIRST_TRIES},
         "structures": sorted(structures, key=lambda one: -one["best_speedup"]),
         "actions": [one.dump() for one in action_importance(best, seed=found.seed)],
     }
@@ -70,16 +73,29 @@ def _structure(found: Landscape, place: int, points: list[tuple[dict[str, Any], 
     blueprint = found.structures[place].blueprint
     knobs, worth = max(points, key=lambda point: point[1])
     default = {knob.name: knob.default for knob in blueprint.knobs}
+    first = tried_first(blueprint, found.workload, found.environment.device_class, found.case)
+    measured = sum(1 for structure, _ in found.rows if structure == place)
     return {
         "title": blueprint.title,
         "actions": list(blueprint.actions),
         "expected": expected(blueprint, found.workload, found.environment.device_class, found.case),
         "best_speedup": worth,
         "best_knobs": knobs,
-        "default_speedup": next((value for values, value in points if values == default), None),
+        "default_speedup": _at(default, points),
+        "by_plan": (_at(first, points) or 0.0) / worth,
+        "by_defaults": (_at(default, points) or 0.0) / worth,
+        "by_chance": sum(value for _, value in points) / measured / worth,
         "passed": len(points),
         "knobs": [one.dump() for one in knob_importance(points)],
     }
+
+
+def _at(knobs: dict[str, Any], points: list[tuple[dict[str, Any], float]]) -> float | None:
+    return next((value for values, value in points if values == knobs), None)
+
+
+def _mean(shares: list[float]) -> float:
+    return sum(shares) / max(1, len(shares))
 
 
 def _told(document: dict[str, Any]) -> str:
@@ -87,6 +103,11 @@ def _told(document: dict[str, Any]) -> str:
     lines.append(f"speed-up over {document['baseline']}; {document['points']} points: {document['statuses']}")
     if (ranks := document["cost_model_rank_correlation"]) is not None:
         lines.append(f"rank correlation of the cost model with the best of each structure: {ranks:.2f}")
+    first = document["first_try"]
+    lines.append(
+        f"first try of a structure against its best: {first['by_plan']:.2f} with the knobs that its plan promises most "
+        f"of, {first['by_defaults']:.2f} with its defaults, {first['by_chance']:.2f} anywhere in its grid"
+    )
     lines += [
         f"  {one['best_speedup']:8.3f}  {one['title']}  (default {one['default_speedup'] or 0:.3f}; "
         + ", ".join(f"{knob['knob']} {knob['share']:.0%}" for knob in one["knobs"][:3])

@@ -20,21 +20,19 @@ from search.agents.agent import Scene
 from search.agents.playbook.moves import REPLACING, moves
 from search.agents.playbook.priors import FIRST_CHOICE, weight
 from search.agents.playbook.writers import refusal, write_source
-from search.expressions import evaluate_expression
 from search.landscapes.landscape import Moves, RecordedStructure
 from search.library import compose
 from search.records import Candidate, content_hash
 from search.tuning import draw_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from search.blueprint import Blueprint
     from search.library import ActionLibrary
     from search.records import Knob, KnobValue, Language
     from search.workload import Workload
 
-WARPS = "NUM_WARPS"
 MOST_THREAD_BYTES = 1536
 """A thread has 1020 bytes of registers; compilers take minutes over programs that keep much more."""
 
@@ -144,21 +142,6 @@ def grid_points(knobs: tuple[Knob, ...]) -> tuple[Places, ...]:
 def values_at(knobs: tuple[Knob, ...], places: Places) -> dict[str, KnobValue]:
     """Knob values at positions."""
     return {knob.name: knob.choices[place] for knob, place in zip(knobs, places, strict=True)}
-
-
-def thread_bytes(blueprint: Blueprint, sizes: Mapping[str, int], values: Mapping[str, KnobValue]) -> int:
-    """Bytes that a thread keeps on chip by the plan; 0 where the plan does not say, or is not of warps.
-
-    Args:
-        blueprint: of the structure.
-        sizes: of the axes, in the case.
-        values: of the knobs.
-    """
-    numbers = {**sizes, **{name: value for name, value in values.items() if isinstance(value, int)}}
-    if WARPS not in numbers:
-        return 0
-    told = [kernel.chip_bytes for kernel in blueprint.kernels if kernel.chip_bytes]
-    return max((evaluate_expression(text, numbers) for text in told), default=0) // (32 * numbers[WARPS])
 
 
 Link = tuple[str, str, str, float]

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from search.records import Environment, EvaluationStage, EvaluationStatus, Record, TimingMethod
+from search.records import (
+    HARNESS_VERSION,
+    Environment,
+    EvaluationStage,
+    EvaluationStatus,
+    Record,
+    TimingMethod,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +107,7 @@ class PartialFile:
         """Open the file of a plan, or begin it.
 
         Raises:
-            PartialError: it is of another plan, or a line in it is broken.
+            PartialError: it is of another plan or harness, or a line in it is broken.
         """
         self.path = path
         self.rows: dict[Key, Row] = {}
@@ -110,7 +117,8 @@ class PartialFile:
         if path.exists() and path.stat().st_size:
             self._load(plan_hash)
         else:
-            path.write_text(json.dumps({"plan": plan_hash, "date": self.date}) + "\n")
+            head = {"plan": plan_hash, "date": self.date, "harness": HARNESS_VERSION}
+            path.write_text(json.dumps(head) + "\n")
 
     def add(self, row: Row) -> None:
         """Keep a row, on disk before anything else."""
@@ -130,13 +138,18 @@ class PartialFile:
         lines = whole.decode().splitlines()
         try:
             head = json.loads(lines[0])
-            held, self.date = head["plan"], head["date"]
+            held, self.date, harness = head["plan"], head["date"], head["harness"]
             rows = [Row.model_validate_json(line) for line in lines[1:]]
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise PartialError(f"{self.path}: {error}") from error
         if held != plan_hash:
             raise PartialError(
                 f"{self.path}: is a recording of another plan; remove it or name another --out"
+            )
+        if harness != HARNESS_VERSION:
+            raise PartialError(
+                f"{self.path}: was measured by harness {harness}, this is {HARNESS_VERSION}, and rows of one "
+                "landscape must agree; remove it or name another --out"
             )
         self.rows = {row.key: row for row in rows}
 

@@ -8,7 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from search.landscapes.design import MOST_THREAD_BYTES, Places, Plan, thread_bytes, values_at
+from search.first_knobs import thread_bytes
+from search.landscapes.design import MOST_THREAD_BYTES, Places, Plan, values_at
 from search.landscapes.landscape import Landscape, Measurements, Moves
 from search.landscapes.partial import NOT_BUILT, Key, PartialFile, Row, row_not_built, row_of
 from search.records import Environment, EvaluationRequest, EvaluationStatus, Tier, TimingMethod

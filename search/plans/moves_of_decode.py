@@ -70,10 +70,18 @@ class _Decode:
             "operations": self._operations(),
             "programs": f"{owned} * SPLITS" if split else owned,
             "workers": "PROGRAMS" if persistent else "",
+            "chip_bytes": self._kept(step),
             "flight_bytes": f"{_KEPT_STAGES * self.item} * {step}",
             "overlapped": True,
         }
         return kernel.model_copy(update=update)
+
+    def _kept(self, step: str) -> str:
+        """Keys and values of a step; without the matrix unit widened, and every query head's products with them."""
+        if self.choices["product"] == "matrix":
+            return f"{2 * self.item} * {step}"
+        group = "1" if self.choices["heads"] == "single" else f"({self.heads} // {self.key_heads})"
+        return f"4 * {step} * (2 + {group})"
 
     def merge(self, kernel: KernelPlan) -> KernelPlan:
         """The kernel that puts the parts of a sequence together."""

@@ -42,6 +42,8 @@ EDIT_AFTER = 2
 NOVELTY = 0.2
 CURIOSITY = 0.15
 """Weights of being different and of few children, against the ratio to the fastest."""
+STEP = 1.5
+"""How much faster, by the cost model, makes a structure worth a try at once."""
 PRIOR = 0.3
 """Weight of what a cost model says a structure can reach, where there is one."""
 
@@ -51,6 +53,7 @@ def explore(turn: Turn) -> Item | None:
     return (
         moves.start(turn, Stage.EXPLORE)
         or moves.repair(turn, Stage.EXPLORE)
+        or moves.explore(turn, priority, among=_stepping_stones(turn))
         or (moves.explore(turn, priority) if _growth_is_due(turn) else None)
         or _race(turn)
         or moves.explore(turn, priority)
@@ -104,10 +107,27 @@ def priority(turn: Turn, structure: Structure) -> dict[str, float]:
         "novelty": round(NOVELTY * turn.archive.novelty(structure), 4),
         "uncertainty": round(CURIOSITY / (1 + structure.children), 4),
     }
-    if structure.prior is not None and fastest:
-        reachable = min(1.0, math.exp(structure.prior) / fastest.value)
+    hopes = [hope for hope in (structure.prior, structure.promise) if hope is not None]
+    if hopes and fastest:
+        reachable = min(1.0, math.exp(max(hopes)) * _direct(turn) / fastest.value)
         parts["prior"] = round(PRIOR * reachable, 4)
     return parts
+
+
+def _stepping_stones(turn: Turn) -> list[Structure]:
+    """Structures nothing was grown from, one move before one that a cost model holds for much faster than the fastest."""
+    fastest = turn.archive.best
+    if fastest is None:
+        return []
+    least = math.log(STEP * fastest.value / _direct(turn))
+    structures = turn.archive.structures.values()
+    return [each for each in structures if not each.children and (each.promise or -math.inf) > least]
+
+
+def _direct(turn: Turn) -> float:
+    """Best speed-up of the structure that priors are over; 1 while it has none."""
+    first = next(iter(turn.archive.structures.values()))
+    return first.best.value if first.best else 1.0
 
 
 def _growth_is_due(turn: Turn) -> bool:

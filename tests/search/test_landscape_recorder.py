@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
 
@@ -10,7 +11,8 @@ import pytest
 from landscape_factories import CASE, DESIGN, WORKLOAD, MadeUpDevice, small_plan
 
 from search.commands.record import record
-from search.landscapes.design import grid_points, plan, reduced, thread_bytes, values_at
+from search.first_knobs import thread_bytes
+from search.landscapes.design import grid_points, plan, reduced, values_at
 from search.landscapes.landscape import Landscape
 from search.landscapes.partial import NOT_BUILT, PartialError, PartialFile
 from search.landscapes.recorder import FruitlessError, Order, Recorder, assembled
@@ -235,6 +237,16 @@ def test_structures_without_measurements_are_left_out_with_their_moves(tmp_path)
     made = assembled(ORDER, small_plan(), PartialFile(tmp_path / "a.part", small_plan().hash))
     assert 1 <= len(made.structures) < DESIGN.structures
     assert "left out" in made.design
+
+
+def test_a_partial_file_of_another_harness_is_refused(tmp_path):
+    """Its times were taken in another way, and would stand beside new ones under one number."""
+    path = tmp_path / "a.part"
+    recorder(path, MadeUpDevice())
+    head, _, rest = path.read_text().partition("\n")
+    path.write_text(json.dumps(json.loads(head) | {"harness": "1"}) + "\n" + rest)
+    with pytest.raises(PartialError, match="harness 1"):
+        PartialFile(path, small_plan().hash)
 
 
 def test_a_partial_file_of_another_plan_is_refused(tmp_path):

@@ -197,6 +197,49 @@ def test_a_prior_is_held_against_measurements_through_the_structures_that_have_b
     assert len(raced) > 2
 
 
+def told_of_the_second(count: int, **told: object) -> Search:
+    """A search of so many steps, in which the second structure's outcome says more than was measured."""
+    search, player = Search(settings(evaluations=60)), Player(WORLD)
+    while len(history(search)) < count and (asked := search.ask(1)):
+        outcome = player.answer(asked[0])
+        more = told if asked[0].number == 2 else {}
+        search.tell(asked[0].number, outcome.model_copy(update=more))
+    return search
+
+
+def test_a_slow_structure_one_move_before_a_great_one_is_grown_from_at_once():
+    slow = Interval(value=0.01, low=0.009, high=0.011)
+    search = told_of_the_second(3, speedup=slow, prior=-2.0, promise=4.0)
+    stone = search.archive.steps[2].outcome.structure
+    assert search.archive.steps[3].item.kind is DraftKind.EXPLORE
+    assert search.archive.steps[3].item.structure == stone
+    assert told_of_the_second(3, speedup=slow, prior=-2.0).archive.steps[3].item.structure != stone
+
+
+def test_a_stepping_stone_is_used_once():
+    search = told_of_the_second(12, prior=-2.0, promise=4.0)
+    stone = search.archive.steps[2].outcome.structure
+    assert [getattr(item, "kind", None) and item.structure for item in items(search)].count(stone) == 1
+
+
+def test_a_promise_that_measurements_have_outrun_changes_nothing():
+    outrun = told_of_the_second(12, prior=-9.0, promise=-9.0)
+    assert items(outrun) == items(told_of_the_second(12, prior=-9.0))
+
+
+def test_what_a_prior_can_reach_is_held_against_the_fastest_by_the_direct_structure():
+    """A prior is over the direct structure; the baseline may be ten times slower than that."""
+    search, player = Search(settings(evaluations=60)), Player(WORLD)
+    while len(search.archive.structures) < 3 and (asked := search.ask(1)):
+        outcome = player.answer(asked[0])
+        if outcome.speedup:
+            slow = Interval(**{name: 100 * value for name, value in outcome.speedup.dump().items()})
+            outcome = outcome.model_copy(update={"speedup": slow, "prior": 0.0})
+        search.tell(asked[0].number, outcome)
+    asked = next(item for item in iter(lambda: search.ask(1)[0], None) if isinstance(item, Draft))
+    assert asked.priority["prior"] > 0.01
+
+
 def test_kept_structures_that_are_used_up_make_room_for_the_rest():
     world = World(seed=3, words=(6, 4), clumsy=0, broken=0, failing=0, points=(3, 2))
     search, result = play(settings(evaluations=60), world)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from search.agents.expected import expected, favour
+from search.agents.expected import expected, favour, highest, tried_first
 from search.agents.playbook.given import given
 from search.agents.playbook.moves import moves
 from search.agents.playbook.writers import refusal, refusal_of, write_source
@@ -89,14 +89,15 @@ def _explore(draft: Draft, scene: Scene) -> Proposal:
 
 
 def _repair(draft: Draft, scene: Scene) -> Proposal:
-    """The base with its default knobs, then with those that ask least of the device, then with drawn ones."""
+    """The base with the knobs of its plan, those that ask least of the device, the library's, drawn ones."""
     base, blueprint = _base(draft, scene)
     if base is None or blueprint is None:
         return Proposal(failure="there is no candidate to repair")
     tried = _tried(scene, base)
     ways = {
-        "default": _defaults(blueprint),
+        "planned": tried_first(blueprint, scene.workload, scene.device_class),
         "lightest": {knob.name: _lightest(knob) for knob in blueprint.knobs},
+        "default": {knob.name: knob.default for knob in blueprint.knobs},
         "drawn": _drawn(blueprint, draft.seed),
     }
     for what, knobs in ways.items():
@@ -132,12 +133,18 @@ def _proposal(blueprint: Blueprint, scene: Scene, *, parent: str = "", note: str
     candidate = Candidate(
         language=scene.language,
         sources=(write_source(blueprint, scene.workload, scene.language),),
-        knobs=_defaults(blueprint),
+        knobs=tried_first(blueprint, scene.workload, scene.device_class),
         structure=blueprint.fingerprint,
         parent=parent,
     )
     predicted = expected(blueprint, scene.workload, scene.device_class)
-    return Proposal(blueprint=blueprint, candidate=candidate, note=note, prior=predicted)
+    promise = None if predicted is None else _promise(blueprint, scene)
+    return Proposal(blueprint=blueprint, candidate=candidate, note=note, prior=predicted, promise=promise)
+
+
+def _promise(blueprint: Blueprint, scene: Scene) -> float | None:
+    children = (child for _, child in moves(scene, blueprint, seed=0))
+    return highest(expected(child, scene.workload, scene.device_class) for child in children)
 
 
 def _with_knobs(base: Candidate, blueprint: Blueprint, knobs: dict[str, KnobValue], *, note: str) -> Proposal:
@@ -167,10 +174,6 @@ def _tried(scene: Scene, base: Candidate) -> list[dict[str, KnobValue]]:
 def _ending(draft: Draft, scene: Scene) -> str:
     evaluation = scene.evaluations.get(draft.base) if draft.base is not None else None
     return str(evaluation.status) if evaluation else "no evaluation"
-
-
-def _defaults(blueprint: Blueprint) -> dict[str, KnobValue]:
-    return {knob.name: knob.default for knob in blueprint.knobs}
 
 
 def _lightest(knob: Knob) -> KnobValue:

@@ -183,7 +183,7 @@ def test_refining_ends_when_every_neighbour_was_tried(first):
     assert len(candidates) == 1 + sum(len(knob.choices) - 1 for knob in DIRECT.knobs)
 
 
-def test_a_repair_falls_back_to_default_then_lightest_then_drawn_knobs_then_gives_up(first):
+def test_a_repair_falls_back_to_planned_then_lightest_then_default_then_drawn_knobs_then_gives_up(first):
     odd = first.model_copy(update={"knobs": first.knobs | {"UNROLL": 8, "PREFETCH": 16}})
     candidates = {2: odd}
     asked = draft(DraftKind.REPAIR, structure=DIRECT.fingerprint, base=2, number=3)
@@ -194,7 +194,7 @@ def test_a_repair_falls_back_to_default_then_lightest_then_drawn_knobs_then_give
     drawn = candidate_of(PLAYBOOK.propose(asked, scene(candidates=candidates)))
     assert all(drawn.knobs[knob.name] in knob.choices for knob in DIRECT.knobs)
     answer = PLAYBOOK.propose(asked, scene(candidates=candidates | {5: drawn}))
-    assert "failed with default, lightest, drawn knobs" in answer.failure
+    assert "failed with planned, lightest, default, drawn knobs" in answer.failure
 
 
 def test_the_lightest_knobs_spread_the_work_over_the_most_warps():
