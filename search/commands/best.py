@@ -29,7 +29,7 @@ HEAD = (
     "over eager",
     "over torch.compile",
     "over the library",
-    "measured",
+    "tier, day found",
 )
 COLUMNS = (EAGER, "compile", "library")
 

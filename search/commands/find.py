@@ -123,6 +123,8 @@ def _one_case(options: argparse.Namespace) -> Workload:
 
 def _settings(options: argparse.Namespace, workload: Workload, device_class: str) -> SearchSettings:
     library = shipped_library()
+    if strange := set(options.actions) - {action.id for action in library.actions}:
+        raise ValueError(f"--actions {' '.join(sorted(strange))}: the library has no such action")
     return SearchSettings(
         workload=workload.name,
         workload_hash=workload.hash,
@@ -134,6 +136,7 @@ def _settings(options: argparse.Namespace, workload: Workload, device_class: str
         device_class=device_class,
         seed=options.seed,
         parallel=options.parallel,
+        allowed_actions=tuple(options.actions),
         budget=Budget(evaluations=options.budget, wall_seconds=options.seconds),
     )
 
@@ -144,6 +147,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--case", default="", help="case to time; otherwise the first timed one")
     parser.add_argument("--language", type=Language, required=True, choices=list(Language))
     parser.add_argument("--device", required=True, help="as `python -m gpuworker serve --device` takes it")
+    parser.add_argument(
+        "--actions", nargs="+", default=(), metavar="ID", help="structures of these alone; otherwise of all"
+    )
     parser.add_argument("--strategy", default="two_stage", choices=list(STRATEGIES))
     parser.add_argument("--budget", type=int, default=64, metavar="EVALUATIONS")
     parser.add_argument("--seconds", type=float, metavar="S", help="end the search then at the latest")

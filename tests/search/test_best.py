@@ -224,10 +224,19 @@ def test_a_search_leaves_its_fastest_program_and_the_line_that_measures_it(tmp_p
     assert told.err.count("PASSED") >= 8
 
 
+def test_a_search_among_given_actions_has_structures_of_these_alone(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(finding, "StdioDevice", Device)
+    assert find([*FIND, "--actions", "resident_row", "vector_lanes", "--out", str(tmp_path)]) == 0
+    words = {word for line in capsys.readouterr().err.splitlines() for word in line.split()[2:6]}
+    assert "resident_row" in words
+    assert not words & {"split_row", "online_softmax", "polynomial_exp"}
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
         (["--case", "nowhere"], "nowhere"),
+        (["--actions", "resident_row", "wishful_thinking"], "wishful_thinking"),
         (["--workload", "nothing.json"], "nothing.json"),
         (["--budget", "1"], "evaluations"),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from search.agents.expected import expected, favour, highest, tried_first
+from search.agents.expected import MOST_KNOWN, expected, favour, highest, tried_first
 from search.agents.playbook.given import given
 from search.agents.playbook.moves import moves
 from search.agents.playbook.writers import refusal, refusal_of, write_source
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SPREADING = {"NUM_WARPS", "THREADS"}
 """Knobs whose larger values leave less to each thread."""
+_promises: dict[tuple[object, ...], float | None] = {}
 
 
 class PlaybookAgent:
@@ -81,9 +82,15 @@ def _explore(draft: Draft, scene: Scene) -> Proposal:
         def worth(child: Blueprint) -> float:
             return favour(told, expected(child, scene.workload, scene.device_class))
 
-        for move, child in moves(scene, parent, draft.seed, worth):
-            if child.fingerprint not in draft.exclude:
-                return _proposal(child, scene, parent=_ancestor(draft, scene), note=move.note)
+        offered = [
+            (move, child)
+            for move, child in moves(scene, parent, draft.seed, worth)
+            if child.fingerprint not in draft.exclude
+        ]
+        if offered:
+            # Last comes what another draft brings that is in flight beside this one.
+            move, child = min(offered, key=lambda pair: pair[1].fingerprint in scene.blueprints)
+            return _proposal(child, scene, parent=_ancestor(draft, scene), note=move.note)
     why = f"no structure beyond {parent.title} is left to try"
     return Proposal(failure=why, cause=DraftFailure.NOTHING_LEFT)
 
@@ -143,8 +150,21 @@ def _proposal(blueprint: Blueprint, scene: Scene, *, parent: str = "", note: str
 
 
 def _promise(blueprint: Blueprint, scene: Scene) -> float | None:
-    children = (child for _, child in moves(scene, blueprint, seed=0))
-    return highest(expected(child, scene.workload, scene.device_class) for child in children)
+    """The most that the cost model expects one move on; kept, because a search has many proposals of one structure."""
+    key = (
+        blueprint.fingerprint,
+        scene.workload.hash,
+        scene.library.hash,
+        scene.language,
+        scene.device_class,
+        scene.allowed_actions,
+    )
+    if key not in _promises:
+        if len(_promises) >= MOST_KNOWN:
+            _promises.clear()
+        children = (child for _, child in moves(scene, blueprint, seed=0))
+        _promises[key] = highest(expected(child, scene.workload, scene.device_class) for child in children)
+    return _promises[key]
 
 
 def _with_knobs(base: Candidate, blueprint: Blueprint, knobs: dict[str, KnobValue], *, note: str) -> Proposal:

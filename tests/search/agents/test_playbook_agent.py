@@ -125,6 +125,20 @@ def test_excluded_structures_are_never_proposed_again_until_none_is_left():
     assert explored(7, exclude=exclude).failure == "no structure beyond direct is left to try"
 
 
+def test_what_a_draft_in_flight_brings_is_not_brought_again_while_there_is_other():
+    """Engine and agent work on several drafts at once; `exclude` is of when this one was asked for."""
+    brought = {DIRECT.fingerprint: DIRECT}
+    for _ in range(3):
+        asked = draft(DraftKind.EXPLORE, structure=DIRECT.fingerprint, seed=7, exclude=(DIRECT.fingerprint,))
+        answer = PLAYBOOK.propose(asked, scene(tuple(brought.values())))
+        assert answer.blueprint.fingerprint not in brought
+        brought[answer.blueprint.fingerprint] = answer.blueprint
+    for _ in applicable(WORKLOAD, LIBRARY, DIRECT, Language.CPP, writes(WORKLOAD, Language.CPP)):
+        answer = PLAYBOOK.propose(asked, scene(tuple(brought.values())))
+        brought[answer.blueprint.fingerprint] = answer.blueprint
+    assert not answer.failure, "a duplicate is better than nothing: its verdict is reused"
+
+
 def test_every_structure_can_be_reached_by_exploring():
     workload = shipped_workload("rmsnorm")
     known_actions = writes(workload, Language.CPP)
