@@ -120,13 +120,13 @@ def _stepping_stones(turn: Turn) -> list[Structure]:
     if fastest is None:
         return []
     least = math.log(STEP * fastest.value / _direct(turn))
-    structures = turn.archive.structures.values()
-    return [each for each in structures if not each.children and (each.promise or -math.inf) > least]
+    structures = [each for each in turn.archive.structures.values() if not each.children]
+    return [each for each in structures if each.promise is not None and each.promise > least]
 
 
 def _direct(turn: Turn) -> float:
     """Best speed-up of the structure that priors are over; 1 while it has none."""
-    first = next(iter(turn.archive.structures.values()))
+    first = min(turn.archive.structures.values(), key=lambda each: each.first)
     return first.best.value if first.best else 1.0
 
 

@@ -227,6 +227,20 @@ def test_a_promise_that_measurements_have_outrun_changes_nothing():
     assert items(outrun) == items(told_of_the_second(12, prior=-9.0))
 
 
+def test_a_search_with_priors_goes_on_the_same_in_whatever_order_its_history_comes():
+    chosen = settings(evaluations=40)
+    search, player = Search(chosen), Player(WORLD)
+    while asked := search.ask(1):
+        number = asked[0].number
+        hopes = {"prior": number % 5 - 2.0, "promise": number % 7 - 3.0}
+        search.tell(number, player.answer(asked[0]).model_copy(update=hopes))
+        forwards, backwards = (
+            Search.replay(chosen, history(search)),
+            Search.replay(chosen, reversed(history(search))),
+        )
+        assert forwards.ask(9) == backwards.ask(9)
+
+
 def test_what_a_prior_can_reach_is_held_against_the_fastest_by_the_direct_structure():
     """A prior is over the direct structure; the baseline may be ten times slower than that."""
     search, player = Search(settings(evaluations=60)), Player(WORLD)
