@@ -102,8 +102,9 @@ class Structure:
     refusals: int = 0
     """Explorations from here that brought nothing new."""
     prior: float | None = None
-    promise: float | None = None
     """Log speed-up of its best program as a cost model predicts it."""
+    promise: float | None = None
+    """Highest such speed-up of a structure one move on."""
     is_planted: bool = False
     """Added by a reviewer, not grown."""
 

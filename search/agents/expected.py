@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from search.cost import prior
-from search.devices import device_model
+from search.devices import DeviceModel, device_model
 from search.first_knobs import first_knobs
 
 if TYPE_CHECKING:
@@ -85,25 +85,31 @@ def _key(blueprint: Blueprint, workload: Workload, device_class: str, case: str)
 
 
 def _chosen(blueprint: Blueprint, workload: Workload, device_class: str, name: str) -> dict[str, KnobValue]:
-    model, case = device_model(device_class), _case(workload, name)
     defaults = {knob.name: knob.default for knob in blueprint.knobs}
-    if model is None or case is None:
+    found = _modelled(workload, device_class, name)
+    if found is None:
         return defaults
     try:
-        return first_knobs(blueprint, workload, case, model)
+        return first_knobs(blueprint, workload, *found)
     except (ValueError, OverflowError):
+        # As below: the search goes on with what the library says.
         return defaults
 
 
 def _priced(blueprint: Blueprint, workload: Workload, device_class: str, name: str) -> float | None:
-    model, case = device_model(device_class), _case(workload, name)
-    if model is None or case is None:
+    found = _modelled(workload, device_class, name)
+    if found is None:
         return None
     try:
-        return prior(blueprint, workload, case, model)
+        return prior(blueprint, workload, *found)
     except (ValueError, OverflowError):
         # A library of one's own may state what cannot be evaluated; a search goes on without.
         return None
+
+
+def _modelled(workload: Workload, device_class: str, name: str) -> tuple[Case, DeviceModel] | None:
+    model, case = device_model(device_class), _case(workload, name)
+    return None if model is None or case is None else (case, model)
 
 
 def _case(workload: Workload, name: str) -> Case | None:
