@@ -98,7 +98,7 @@ def structure_cost(
         raise ValueError(f"{blueprint.title}: its kernels are not known")
     sizes = workload.sizes(case)
     best: tuple[float, tuple[KernelCost, ...], dict[str, int]] | None = None
-    for knobs in _settings(blueprint):
+    for knobs in settings(blueprint, names_of(blueprint), _CHOICES_PER_KNOB, _MOST_SETTINGS):
         kernels = priced(blueprint, workload, device, {**sizes, **knobs})
         floor = sum(kernel.floor_us for kernel in kernels)
         if best is None or floor < best[0]:
@@ -158,18 +158,23 @@ def _direct_floor(workload_json: str, case_json: str, device_json: str, language
 # Knobs ---------------------------------------------------------------------------------------------
 
 
-def _settings(blueprint: Blueprint) -> Iterator[dict[str, int]]:
-    """A thin grid over the knobs that the plan's expressions name."""
-    named = names_of(blueprint)
+def settings(blueprint: Blueprint, named: set[str], kept: int, most: int) -> Iterator[dict[str, int]]:
+    """A grid over the numbers among the named knobs.
+
+    Args:
+        blueprint: of the structure.
+        named: names of knobs; others among them do not matter.
+        kept: choices of each knob, evenly spread; fewer, down to 2, where the grid is too large.
+        most: settings.
+    """
     choices = {
         knob.name: [value for value in knob.choices if type(value) is int]
         for knob in blueprint.knobs
         if knob.name in named
     }
-    kept = _CHOICES_PER_KNOB
-    while kept > 2 and math.prod(min(kept, len(values)) for values in choices.values()) > _MOST_SETTINGS:
+    while kept > 2 and math.prod(min(kept, len(values)) for values in choices.values()) > most:
         kept -= 1
-    grids = [thinned(values, kept) for values in choices.values()]
+    grids = [_thinned(values, kept) for values in choices.values()]
     for values in itertools.product(*grids):
         yield dict(zip(choices, values, strict=True))
 
@@ -180,7 +185,7 @@ def names_of(blueprint: Blueprint) -> set[str]:
     return named | {size for tensor in blueprint.intermediates for size in tensor.shape}
 
 
-def thinned(values: list[int], kept: int) -> list[int]:
+def _thinned(values: list[int], kept: int) -> list[int]:
     """Evenly spread over the choices, both ends included."""
     if len(values) <= kept:
         return values

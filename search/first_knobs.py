@@ -9,15 +9,13 @@ reaches 0.78 of the structure's best on average, the defaults 0.62, a point draw
 
 from __future__ import annotations
 
-import itertools
-import math
 from typing import TYPE_CHECKING
 
-from search.cost import names_of, priced, thinned
+from search.cost import names_of, priced, settings
 from search.expressions import evaluate_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from search.blueprint import Blueprint
     from search.devices import DeviceModel
@@ -51,7 +49,9 @@ def first_knobs(
         # Rounded, so that what the model cannot tell apart is left to the defaults.
         return round(floor * max(1.0, pressure), 2), sum(values[name] != defaults[name] for name in changed)
 
-    return defaults | min(_settings(blueprint), key=price)
+    named = names_of(blueprint) | {WARPS}
+    longest = max((len(knob.choices) for knob in blueprint.knobs), default=0)
+    return defaults | min(settings(blueprint, named, longest, MOST_SETTINGS), key=price)
 
 
 def thread_bytes(blueprint: Blueprint, sizes: Mapping[str, int], values: Mapping[str, KnobValue]) -> int:
@@ -71,18 +71,3 @@ def thread_bytes(blueprint: Blueprint, sizes: Mapping[str, int], values: Mapping
 
 def _numbers(values: Mapping[str, KnobValue]) -> dict[str, int]:
     return {name: value for name, value in values.items() if type(value) is int}
-
-
-def _settings(blueprint: Blueprint) -> Iterator[dict[str, KnobValue]]:
-    """Every setting of the numbers that the plan, or a thread's share of it, depends on; too large a grid is thinned."""
-    named = names_of(blueprint) | {WARPS}
-    choices = {
-        knob.name: [value for value in knob.choices if type(value) is int]
-        for knob in blueprint.knobs
-        if knob.name in named and type(knob.default) is int
-    }
-    kept = max(map(len, choices.values()), default=0)
-    while kept > 2 and math.prod(min(kept, len(values)) for values in choices.values()) > MOST_SETTINGS:
-        kept -= 1
-    for values in itertools.product(*(thinned(values, kept) for values in choices.values())):
-        yield dict(zip(choices, values, strict=True))
